@@ -1,0 +1,85 @@
+/**
+ * Facts: what happened, numbered, durable, told to every sink. The names and fields are the event contract.
+ */
+import type { Mode, Placement, Reason } from './types.ts';
+
+export const FACT_TYPES = [
+  'model_loading',
+  'model_loaded',
+  'model_unloading',
+  'model_unloaded',
+  'load_failed',
+  'request_failed',
+  'failover',
+  'failover_failed',
+  'recovered',
+  'backend_crashed',
+  'out_of_memory',
+  'gpu_lost',
+  'gpu_back',
+  'cpu_fallback_detected',
+  'ram_pressure',
+  'ram_relieved',
+  'vram_pressure',
+  'vram_relieved',
+  'load_refused',
+  'duplicate_model',
+  'drill_started',
+  'drill_finished',
+  'mode_changed',
+  'setting_changed',
+  'config_reloaded',
+  'image_pulling',
+  'image_pulled',
+  'image_pull_failed',
+  'download_finished',
+  'download_failed',
+  'broker_lost',
+  'broker_back',
+] as const;
+
+export type FactType = (typeof FACT_TYPES)[number];
+
+/** Fields that any fact may carry beside its type; each is documented where it is first set. */
+export interface FactBody {
+  readonly type: FactType;
+  readonly model?: string;
+  readonly placement?: Placement;
+  readonly engine?: string;
+  /** The client's id of the first request concerned. */
+  readonly requestId?: string;
+  /** All requests concerned, up to 16. */
+  readonly requestIds?: readonly string[];
+  readonly reason?: Reason;
+  /** Plain words beside the reason: Docker's error, the decisive log line. */
+  readonly detail?: string;
+  /** How many facts of one type were merged. */
+  readonly count?: number;
+  /** Where requests went (failover) or came back to (recovered). */
+  readonly to?: Placement;
+  /** Seconds: a load, an unload, an outage. */
+  readonly seconds?: number;
+  /** Bytes that a model takes or gave back. */
+  readonly bytes?: number;
+  /** Bytes of device memory among them. */
+  readonly vram?: number;
+  /** Bytes needed and bytes to be had, for a refusal. */
+  readonly need?: number;
+  readonly room?: number;
+  /** Why a model was unloaded. */
+  readonly why?: 'idle' | 'command' | 'mode' | 'config' | 'room' | 'failed' | 'recovered' | 'shutdown';
+  readonly mode?: Mode;
+  readonly key?: string;
+  readonly value?: string | number | boolean | null;
+  readonly image?: string;
+  readonly attempts?: number;
+  /** Our stable code of a failed request. */
+  readonly code?: string;
+}
+
+/** A fact as told: `seq` grows by one and survives restarts, `time` is ISO 8601 with zone. */
+export interface Fact extends FactBody {
+  readonly v: 1;
+  readonly seq: number;
+  readonly time: string;
+}

@@ -1,0 +1,71 @@
+/**
+ * Everything that can reach the core: what people ask, what parts report, what time brings. An effect's
+ * result comes back as an input too.
+ */
+import type { Command, InstanceId, NewRequest, Outcome, RequestId, SettingChange } from './request.ts';
+import type { ExitEvidence, HostMemory, Need, Placement, Policy, Problem } from './types.ts';
+
+/** A container with our label, as an observation of an engine shows it. */
+export interface ObservedContainer {
+  readonly container: string;
+  readonly engine: string;
+  readonly model: string;
+  readonly placement: Placement;
+  /** The label `.config`: hash of the profile that it was made from. */
+  readonly hash: string;
+  readonly running: boolean;
+  /** The instance that this process has for it; null after a restart of the controller. */
+  readonly instance: InstanceId | null;
+}
+
+/** What a running instance shows of itself. */
+export interface Measured {
+  readonly placement: Placement | null;
+  readonly ram: number | null;
+  readonly vram: number | null;
+}
+
+export type Input =
+  | { readonly type: 'configured'; readonly policy: Policy; readonly why: 'start' | 'reload' | SettingChange }
+  /** A deadline may have come due. */
+  | { readonly type: 'tick' }
+  // Requests, from the HTTP edge.
+  | { readonly type: 'request_received'; readonly request: NewRequest }
+  | { readonly type: 'attempt_ended'; readonly request: RequestId; readonly outcome: Outcome }
+  /** The client went while its request was waiting. */
+  | { readonly type: 'request_abandoned'; readonly request: RequestId }
+  // Instances, from the Containers port.
+  /** The container runs and the program answers: a tiny completion proved it. */
+  | {
+      readonly type: 'instance_ready';
+      readonly instance: InstanceId;
+      readonly container: string;
+      readonly measured: Measured;
+    }
+  /** Could not be created, started, or did not get ready. */
+  | { readonly type: 'instance_start_failed'; readonly instance: InstanceId; readonly evidence: ExitEvidence }
+  /** Docker says that it ended, or an examination found it so. */
+  | { readonly type: 'instance_exited'; readonly instance: InstanceId; readonly evidence: ExitEvidence }
+  /** Docker says that it was paused; its sockets are silent from now on. */
+  | { readonly type: 'instance_paused'; readonly instance: InstanceId }
+  /** Its container is gone, and its memory is back or the wait for it ended. */
+  | { readonly type: 'instance_removed'; readonly instance: InstanceId; readonly memoryBack: boolean }
+  | { readonly type: 'instance_stuck'; readonly instance: InstanceId; readonly detail: string }
+  | {
+      readonly type: 'containers_observed';
+      readonly engine: string;
+      readonly containers: readonly ObservedContainer[];
+    }
+  | { readonly type: 'engine_reachable'; readonly engine: string }
+  | { readonly type: 'engine_unreachable'; readonly engine: string; readonly problem: Problem }
+  // Memory.
+  | { readonly type: 'host_sampled'; readonly host: HostMemory }
+  | { readonly type: 'need_estimated'; readonly hash: string; readonly need: Need }
+  /** The file is missing, truncated or no GGUF. */
+  | { readonly type: 'need_unknown'; readonly hash: string; readonly problem: Problem }
+  // People and programs.
+  | { readonly type: 'command'; readonly id: number; readonly command: Command }
+  | { readonly type: 'problem_seen'; readonly problem: Problem }
+  | { readonly type: 'problem_gone'; readonly code: string; readonly model?: string }
+  | { readonly type: 'broker_changed'; readonly up: boolean; readonly detail: string | null }
+  | { readonly type: 'shutdown' };

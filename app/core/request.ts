@@ -1,0 +1,112 @@
+/**
+ * A request and what can become of its attempts. A request has one internal id (a number, never reused in
+ * a run) and, for people, the id that its client sent or that was made for it.
+ */
+import type { Mode, Placement } from './types.ts';
+
+export type RequestId = number;
+export type InstanceId = string;
+
+/** What the HTTP edge reads of a request before it asks for an instance. */
+export interface NewRequest {
+  readonly id: RequestId;
+  /** `X-Request-Id`, echoed to the client and told in events. */
+  readonly externalId: string;
+  /** Name or alias as the client sent it; null where none was given. */
+  readonly model: string | null;
+  /** The path, as in `/v1/chat/completions`. */
+  readonly path: string;
+  readonly stream: boolean;
+  /** `Llamastead-Replay: never`. */
+  readonly neverReplay: boolean;
+  /** Until the grant: monotonic ms; null: the configured one. */
+  readonly deadlineMs: number | null;
+}
+
+/** How much of an answer has reached the client. Whole answers are held, so `nothing` until they are complete. */
+export type Forwarded = 'nothing' | 'content' | 'more';
+
+/** What the socket and HTTP showed when an attempt did not end with a whole answer. */
+export type Failure =
+  /** ECONNREFUSED, or no connection within the connect deadline: not processed. */
+  | { readonly kind: 'refused' }
+  /** 503 Loading model: not processed. */
+  | { readonly kind: 'loading' }
+  /** The connection was reset or ended before the answer was whole. `reused`: it had carried a request before. */
+  | { readonly kind: 'reset'; readonly reused: boolean }
+  /** No first content in time. */
+  | { readonly kind: 'first_token_deadline' }
+  /** Content stopped for longer than the stall limit. */
+  | { readonly kind: 'stall' }
+  /** An error answer, or an error event inside the stream. */
+  | { readonly kind: 'http'; readonly status: number; readonly message: string };
+
+export type Outcome =
+  | { readonly kind: 'completed' }
+  /** `finished`: it left after the chunk with finish_reason, a normal end. */
+  | { readonly kind: 'client_gone'; readonly finished: boolean }
+  | { readonly kind: 'failed'; readonly failure: Failure; readonly forwarded: Forwarded };
+
+/** Stable codes of our own errors; the HTTP status of each is in `core/errors.ts`. */
+export type RefusalCode =
+  | 'invalid_request'
+  | 'unknown_model'
+  | 'queue_full'
+  | 'capacity'
+  | 'preparing'
+  | 'mode_off'
+  | 'deadline'
+  | 'backend_failed'
+  | 'poison'
+  | 'failed_after_output';
+
+/** An explicit end of a request that was not answered. */
+export interface Refusal {
+  readonly code: RefusalCode;
+  /** Plain English, with the numbers that decide. */
+  readonly message: string;
+  /** Seconds for `Retry-After`; null: trying again does not help (`x-should-retry: false`). */
+  readonly retryAfter: number | null;
+}
+
+/** A request that is waiting or running. */
+export interface Request {
+  readonly id: RequestId;
+  readonly externalId: string;
+  readonly model: string;
+  readonly path: string;
+  readonly stream: boolean;
+  readonly neverReplay: boolean;
+  readonly receivedAt: number;
+  readonly deadlineAt: number;
+  phase: RequestPhase;
+  /** Attempts that were forwarded and counted. */
+  attempts: number;
+  /** Placements that failed it. */
+  readonly tried: Set<Placement>;
+  /** Why the last placement failed it; for the answer's comment and the events. */
+  lastFailure: string | null;
+  /** Its attempts were alone on instances that died, so often. */
+  aloneDeaths: number;
+}
+
+export type RequestPhase =
+  | { readonly phase: 'waiting'; readonly since: number; readonly notBefore: number }
+  | { readonly phase: 'running'; readonly since: number; readonly instance: InstanceId };
+
+/** What a caller asks of a model. */
+export type Command =
+  | { readonly do: 'load'; readonly model: string }
+  | { readonly do: 'unload'; readonly model: string }
+  | { readonly do: 'restart'; readonly model: string };
+
+/** Changes of settings come as a new policy; the command only records who asked. */
+export type SettingChange =
+  | { readonly key: 'mode'; readonly model: string; readonly value: Mode }
+  | { readonly key: 'keep_loaded'; readonly model: string; readonly value: boolean }
+  | { readonly key: 'idle_unload'; readonly model: string; readonly value: number | null }
+  | { readonly key: 'ram_budget'; readonly value: number };
+
+export type CommandResult =
+  | { readonly ok: true; readonly seq: number }
+  | { readonly ok: false; readonly code: string; readonly message: string };

@@ -1,0 +1,119 @@
+/**
+ * What the outside sees of the state: `/admin/state`, the page, MQTT. Sizes in bytes, times ISO 8601 with
+ * zone, durations in seconds.
+ */
+import type { GpuKind, Mode, ModelStatus, Need, Placement, Problem, Reason } from './types.ts';
+
+export type InstanceStateName = 'starting' | 'ready' | 'draining' | 'stopping' | 'failed' | 'stuck';
+
+export interface ModelView {
+  readonly name: string;
+  readonly displayName: string;
+  readonly aliases: readonly string[];
+  readonly task: string;
+  readonly mode: Mode;
+  readonly status: ModelStatus;
+  /** Where it runs now; `none` when nothing is loaded. */
+  readonly placement: Placement | 'none';
+  readonly placements: readonly Placement[];
+  readonly keepLoaded: boolean;
+  /** Seconds; null: never. */
+  readonly idleUnload: number | null;
+  /** When an idle model will be unloaded. */
+  readonly unloadAt: string | null;
+  readonly context: number;
+  readonly parallel: number;
+  readonly file: string;
+  /** A placement that is out of service, why, and when it is tried again. */
+  readonly outage: {
+    readonly placement: Placement;
+    readonly reason: Reason;
+    readonly detail: string | null;
+    readonly since: string;
+    readonly retryAt: string;
+    readonly probing: boolean;
+  } | null;
+  readonly lastError: string | null;
+  /** Bytes by `ram` and by device; null until estimated. */
+  readonly need: Need | null;
+  /** Seconds that loads took, by placement, for progress bars. */
+  readonly loadSeconds: Readonly<Partial<Record<Placement, number>>>;
+  readonly lastUsed: string | null;
+}
+
+export interface InstanceView {
+  readonly model: string;
+  readonly placement: Placement;
+  readonly engine: string;
+  readonly state: InstanceStateName;
+  /** Container id (12 hex digits); null before it is created. */
+  readonly container: string | null;
+  readonly since: string;
+  /** Placement and memory as read from the running container; null until measured. */
+  readonly measured: {
+    readonly placement: Placement | null;
+    readonly ram: number | null;
+    readonly vram: number | null;
+  } | null;
+  readonly leases: number;
+  readonly slots: number;
+  readonly memory: number;
+}
+
+export interface RequestView {
+  readonly id: string;
+  readonly model: string;
+  readonly path: string;
+  readonly phase: 'queued' | 'loading' | 'running';
+  readonly placement: Placement | null;
+  readonly attempts: number;
+  readonly since: string;
+}
+
+export interface MemoryView {
+  readonly total: number;
+  readonly available: number;
+  readonly reserve: number;
+  readonly budget: number;
+  /** What live instances take of the host's RAM. */
+  readonly models: number;
+  /** Null: not measured. */
+  readonly services: number | null;
+}
+
+export interface GpuView {
+  readonly name: string;
+  readonly kind: GpuKind;
+  readonly memory: 'dedicated' | 'shared';
+  readonly total: number | null;
+  readonly models: number;
+  readonly headroom: number;
+}
+
+export interface Counters {
+  readonly requests: number;
+  readonly failed: number;
+  readonly failovers: number;
+}
+
+export interface View {
+  readonly seq: number;
+  readonly time: string;
+  readonly version: string;
+  readonly home: string;
+  readonly models: readonly ModelView[];
+  readonly instances: readonly InstanceView[];
+  readonly requests: readonly RequestView[];
+  readonly leases: number;
+  readonly queue: number;
+  /** Null until the host's memory was read once. */
+  readonly memory: MemoryView | null;
+  readonly gpus: readonly GpuView[];
+  readonly problems: readonly Problem[];
+  readonly counters: Counters;
+  readonly lastFailover: {
+    readonly time: string;
+    readonly model: string;
+    readonly reason: Reason;
+  } | null;
+}

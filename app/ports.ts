@@ -1,0 +1,153 @@
+/**
+ * The narrow ports between the core's executors and the outside, in our words (types only). Adapters
+ * implement them; fakes pass the same contract tests as the real parts.
+ */
+import type { Effect, InstancePlan } from './core/effects.ts';
+import type { Fact } from './core/facts.ts';
+import type { Input, Measured } from './core/inputs.ts';
+import type {
+  Command,
+  CommandResult,
+  InstanceId,
+  NewRequest,
+  Outcome,
+  Refusal,
+  RequestId,
+} from './core/request.ts';
+import type { ExitEvidence, HostMemory, Need, Now, Placement, Problem, Profile } from './core/types.ts';
+import type { View } from './core/view.ts';
+
+/** Time, so that tests can move it. */
+export interface Clock {
+  now(): Now;
+  /** Calls back once at or after `mono`; the returned function cancels. */
+  at(mono: number, callback: () => void): () => void;
+}
+
+/** Where an instance listens. The key is a secret: it never reaches a log, an event or the core. */
+export interface InstanceAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly key: string;
+}
+
+/** What the Containers port reports by itself; the composition root turns each into an input. */
+export type ContainersInput = Extract<
+  Input,
+  {
+    type:
+      | 'instance_exited'
+      | 'instance_paused'
+      | 'containers_observed'
+      | 'engine_reachable'
+      | 'engine_unreachable';
+  }
+>;
+
+/** Result of a start or an adoption. */
+export type StartResult =
+  | { readonly ok: true; readonly container: string; readonly measured: Measured }
+  | { readonly ok: false; readonly evidence: ExitEvidence };
+
+/** llama-server containers of one home on one or more Docker engines. */
+export interface Containers {
+  /** Connects, finds out who we are, makes the holder, observes, then follows events; retries by itself. */
+  open(report: (input: ContainersInput) => void): Promise<void>;
+  /** Resolves when the instance answered a tiny completion, or with the evidence of its failure; never rejects. */
+  start(plan: InstancePlan): Promise<StartResult>;
+  adopt(instance: InstanceId, container: string, profile: Profile, model: string): Promise<StartResult>;
+  /** Undefined before it runs and after its removal began. */
+  address(instance: InstanceId): InstanceAddress | undefined;
+  /** Exit code, OOM mark, last log lines; waits up to 500 ms for a dying container to be dead. */
+  examine(instance: InstanceId): Promise<ExitEvidence>;
+  /**
+   * Ends and removes the container; resolves when it is gone and its memory is back (`memoryBack` false:
+   * bounded wait over). Rejects with AppError `stuck` when it is not gone after 10 s.
+   */
+  remove(instance: InstanceId, how: 'gentle' | 'kill'): Promise<{ memoryBack: boolean }>;
+  removeContainer(engine: string, container: string): Promise<void>;
+  /** Working memory of every running container that is not ours, summed (bytes); null where it cannot be read. */
+  servicesMemory(): Promise<number | null>;
+  /** Stops following; with `holders` the holder containers are removed as well. */
+  close(options: { holders: boolean }): Promise<void>;
+}
+
+export interface Host {
+  sample(): Promise<HostMemory>;
+}
+
+/** Memory that a profile will take. Rejects with AppError `model_unreadable` whose details hold a Problem. */
+export interface Estimator {
+  need(profile: Profile): Promise<Need>;
+}
+
+/** A GGUF file below the models folder, as the scan found it. */
+export interface ModelFile {
+  /** Relative to the models folder, with `/`. */
+  readonly file: string;
+  readonly size: number;
+  readonly projector: string | null;
+  readonly trainedContext: number | null;
+  readonly architecture: string;
+  readonly pooling: 'none' | 'embedding' | 'rerank';
+}
+
+export interface ModelFiles {
+  /** Every usable model, and a problem for each file or folder that is not. */
+  scan(): Promise<{ readonly files: readonly ModelFile[]; readonly problems: readonly Problem[] }>;
+}
+
+/** Numbered facts: durable before they are told. */
+export interface EventLog {
+  /** The newest number. */
+  readonly seq: number;
+  /** Oldest first; `gap`: events after `since` are no longer kept. */
+  since(
+    seq: number,
+    limit: number,
+  ): { readonly events: readonly Fact[]; readonly next: number; readonly gap: boolean };
+  /** Called for each fact after it is durable, in order; the returned function ends it. */
+  subscribe(listener: (fact: Fact) => void): () => void;
+}
+
+/** What the HTTP edge is told of its request; each method is called synchronously from the loop. */
+export interface Waiter {
+  granted(grant: Extract<Effect, { type: 'grant' }>): void;
+  refused(refusal: Refusal): void;
+  /** The backend's own error answer is the answer. */
+  passOn(): void;
+}
+
+/** The loop as the edges see it. */
+export interface Gate {
+  request(request: NewRequest, waiter: Waiter): void;
+  attemptEnded(request: RequestId, outcome: Outcome): void;
+  abandoned(request: RequestId): void;
+  /** Resolves when the command is done or failed; `accepted` is the newest fact number at once. */
+  command(command: Command): { readonly accepted: number; readonly done: Promise<CommandResult> };
+  view(): View;
+  /** Called when the view changed, at most once a loop turn; read it by `view()`. */
+  onChange(listener: () => void): () => void;
+}
+
+/** One running total that metrics and sensors read; kept by the HTTP edge. */
+export interface AttemptMeasurement {
+  readonly model: string;
+  readonly placement: Placement;
+  readonly firstTokenMs: number | null;
+  readonly promptTokens: number | null;
+  readonly promptMs: number | null;
+  readonly tokens: number | null;
+  readonly tokensMs: number | null;
+}
+
+/** Values that a person may set from the page or Home Assistant. */
+export interface Settings {
+  /** Every setting with its value and where it came from. */
+  list(): Readonly<
+    Record<string, { readonly value: unknown; readonly source: 'default' | 'file' | 'settings' }>
+  >;
+  /** Rejects with AppError `invalid_setting` that names key, value and what was expected. */
+  set(key: string, value: unknown): Promise<void>;
+  reset(key: string): Promise<void>;
+}
