@@ -1,0 +1,109 @@
+/** Changes: what becomes different in the state. Folded by `evolve`, counted, then dropped. */
+
+import type { Effect } from './effects.ts';
+import type { FactBody } from './facts.ts';
+import type { Measured } from './inputs.ts';
+import type { Instance, InstancePhase } from './instance.ts';
+import type { InstanceId, Request, RequestId } from './request.ts';
+import type { Outage, PendingCommand, Shutdown, Wanted } from './state.ts';
+import type { HostMemory, Need, Placement, Policy, Problem } from './types.ts';
+
+export type Change =
+  | { readonly type: 'policy_set'; readonly policy: Policy }
+  // Requests.
+  | { readonly type: 'request_added'; readonly request: Request }
+  /** To the head of the queue where it was granted before, else to its end. */
+  | {
+      readonly type: 'request_waits';
+      readonly request: RequestId;
+      readonly head: boolean;
+      readonly since: number;
+      readonly notBefore: number;
+    }
+  | {
+      readonly type: 'request_granted';
+      readonly request: RequestId;
+      readonly instance: InstanceId;
+      readonly at: number;
+      readonly wall: number;
+    }
+  /** Its lease ended; `counted` false: the instance did not process it, so it was no attempt. */
+  | {
+      readonly type: 'lease_ended';
+      readonly request: RequestId;
+      readonly at: number;
+      readonly counted: boolean;
+    }
+  | {
+      readonly type: 'attempt_failed';
+      readonly request: RequestId;
+      readonly placement: Placement;
+      readonly failure: string;
+      readonly alone: boolean;
+    }
+  | { readonly type: 'request_moved'; readonly request: RequestId; readonly from: InstanceId }
+  | { readonly type: 'request_closed'; readonly request: RequestId; readonly answered: boolean }
+  // Instances.
+  | { readonly type: 'instance_added'; readonly instance: Instance }
+  | { readonly type: 'instance_moved'; readonly instance: InstanceId; readonly phase: InstancePhase }
+  | {
+      readonly type: 'instance_known';
+      readonly instance: InstanceId;
+      readonly container: string;
+      readonly measured: Measured;
+    }
+  | { readonly type: 'failover_told'; readonly instance: InstanceId }
+  | { readonly type: 'instance_gone'; readonly instance: InstanceId; readonly at: number }
+  // Models.
+  | { readonly type: 'wanted_set'; readonly model: string; readonly wanted: Wanted | null }
+  | { readonly type: 'model_error'; readonly model: string; readonly error: string | null }
+  | {
+      readonly type: 'load_timed';
+      readonly model: string;
+      readonly placement: Placement;
+      readonly seconds: number;
+    }
+  | { readonly type: 'outage_set'; readonly model: string; readonly outage: Outage }
+  | { readonly type: 'outage_ended'; readonly model: string; readonly placement: Placement }
+  // Memory.
+  | { readonly type: 'host_known'; readonly memory: HostMemory; readonly at: number }
+  | { readonly type: 'sampling'; readonly on: boolean }
+  | { readonly type: 'need_pending'; readonly hash: string }
+  | { readonly type: 'need_known'; readonly hash: string; readonly need: Need }
+  | {
+      readonly type: 'need_unknown';
+      readonly hash: string;
+      readonly problem: Problem;
+      readonly retryAt: number;
+    }
+  | { readonly type: 'limit_raised'; readonly hash: string }
+  // The rest.
+  | {
+      readonly type: 'engine_set';
+      readonly engine: string;
+      readonly observed: boolean;
+      readonly problem: Problem | null;
+    }
+  | { readonly type: 'problem_set'; readonly problem: Problem }
+  | { readonly type: 'problem_cleared'; readonly key: string }
+  | { readonly type: 'command_added'; readonly command: PendingCommand }
+  | { readonly type: 'command_done'; readonly id: number }
+  | { readonly type: 'shutdown_set'; readonly shutdown: Shutdown }
+  /** Something comes due at this moment. */
+  | { readonly type: 'due_at'; readonly at: number }
+  | { readonly type: 'due_reset'; readonly at: number };
+
+/** What `decide` returns. Collected by pushing: one array of each kind, no copies. */
+export interface Decision {
+  readonly changes: Change[];
+  readonly facts: FactBody[];
+  readonly effects: Effect[];
+}
+
+export function noDecision(): Decision {
+  return { changes: [], facts: [], effects: [] };
+}
+
+export function isEmpty(decision: Decision): boolean {
+  return decision.changes.length === 0 && decision.facts.length === 0 && decision.effects.length === 0;
+}

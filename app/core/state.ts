@@ -1,0 +1,121 @@
+/** The one state that the loop owns. Only `evolve` writes it. */
+import type { Instance } from './instance.ts';
+import type { Command, InstanceId, Request, RequestId } from './request.ts';
+import type { HostMemory, Need, Now, Placement, Policy, Problem, Reason } from './types.ts';
+
+/** A placement that is out of service (circuit breaker): why, and when one probe may try it again. */
+export interface Outage {
+  readonly placement: Placement;
+  readonly reason: Reason;
+  readonly detail: string | null;
+  readonly since: Now;
+  readonly retryAt: number;
+  /** Failures in a row; the wait grows with it. */
+  readonly failures: number;
+}
+
+/** A wish to have a model loaded that no request stands behind. */
+export interface Wanted {
+  readonly since: number;
+  /** Placements that failed this wish. */
+  readonly tried: ReadonlySet<Placement>;
+}
+
+export interface ModelState {
+  readonly name: string;
+  wanted: Wanted | null;
+  readonly outages: Map<Placement, Outage>;
+  /** Wall time of the last grant. */
+  lastUsed: number | null;
+  lastError: string | null;
+  readonly loadSeconds: Partial<Record<Placement, number>>;
+}
+
+export type NeedState =
+  | { readonly kind: 'pending' }
+  | { readonly kind: 'known'; readonly need: Need }
+  | { readonly kind: 'unknown'; readonly problem: Problem; readonly retryAt: number };
+
+export interface PendingCommand {
+  readonly id: number;
+  readonly command: Command;
+  readonly since: number;
+  /** Instances that must be gone before a restart may load again. */
+  readonly replaces: ReadonlySet<InstanceId>;
+}
+
+export interface Shutdown {
+  readonly deadline: number;
+  readonly told: boolean;
+}
+
+export interface State {
+  policy: Policy | null;
+  /** Number of the newest fact. */
+  seq: number;
+  readonly models: Map<string, ModelState>;
+  /** Name or alias, to name. */
+  readonly names: Map<string, string>;
+  readonly instances: Map<InstanceId, Instance>;
+  nextInstance: number;
+  readonly requests: Map<RequestId, Request>;
+  /** Ids of waiting requests, next one first. */
+  readonly waiting: RequestId[];
+  host: { readonly memory: HostMemory; readonly at: number } | null;
+  sampling: boolean;
+  /** When memory was last given back: older readings of the host do not show it. */
+  memoryFreedAt: number;
+  /** By profile hash. */
+  readonly needs: Map<string, NeedState>;
+  /** Profile hashes whose memory limit was raised after a kill by it. */
+  readonly raisedLimits: Set<string>;
+  /** By engine: reachable and observed at least once. */
+  readonly engines: Map<string, { readonly observed: boolean; readonly problem: Problem | null }>;
+  /** By code and model. */
+  readonly problems: Map<string, Problem>;
+  readonly commands: Map<number, PendingCommand>;
+  /** The earliest moment at which something may come due (monotonic ms); Infinity: nothing. */
+  nextDue: number;
+  shutdown: Shutdown | null;
+  readonly counters: { requests: number; failed: number; failovers: number };
+  lastFailover: { readonly at: number; readonly model: string; readonly reason: Reason } | null;
+  /** Grows with every fold: readers of the view see by it whether something changed. */
+  version: number;
+}
+
+export function emptyState(seq = 0): State {
+  return {
+    policy: null,
+    seq,
+    models: new Map(),
+    names: new Map(),
+    instances: new Map(),
+    nextInstance: 1,
+    requests: new Map(),
+    waiting: [],
+    host: null,
+    sampling: false,
+    memoryFreedAt: 0,
+    needs: new Map(),
+    raisedLimits: new Set(),
+    engines: new Map(),
+    problems: new Map(),
+    commands: new Map(),
+    nextDue: Number.POSITIVE_INFINITY,
+    shutdown: null,
+    counters: { requests: 0, failed: 0, failovers: 0 },
+    lastFailover: null,
+    version: 0,
+  };
+}
+
+/** Instances of one model, in no particular order. */
+export function instancesOf(state: State, model: string): Instance[] {
+  const found: Instance[] = [];
+  for (const instance of state.instances.values()) if (instance.model === model) found.push(instance);
+  return found;
+}
+
+export function problemKey(problem: { readonly code: string; readonly model?: string }): string {
+  return problem.model === undefined ? problem.code : `${problem.code}:${problem.model}`;
+}
