@@ -24,6 +24,7 @@ export type Change =
       readonly type: 'request_granted';
       readonly request: RequestId;
       readonly instance: InstanceId;
+      readonly placement: Placement;
       readonly at: number;
       readonly wall: number;
     }
@@ -56,6 +57,7 @@ export type Change =
   | { readonly type: 'instance_gone'; readonly instance: InstanceId; readonly at: number }
   // Models.
   | { readonly type: 'wanted_set'; readonly model: string; readonly wanted: Wanted | null }
+  | { readonly type: 'resting_set'; readonly model: string; readonly on: boolean }
   | { readonly type: 'model_error'; readonly model: string; readonly error: string | null }
   | {
       readonly type: 'load_timed';
@@ -76,6 +78,7 @@ export type Change =
       readonly problem: Problem;
       readonly retryAt: number;
     }
+  | { readonly type: 'need_forgotten'; readonly hash: string }
   | { readonly type: 'limit_raised'; readonly hash: string }
   // The rest.
   | {

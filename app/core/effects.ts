@@ -56,6 +56,8 @@ export type Effect =
       readonly how: 'gentle' | 'kill';
       readonly examine: boolean;
     }
+  /** Find out whether it still runs; reports `instance_exited` where it does not. */
+  | { readonly type: 'examine_instance'; readonly instance: InstanceId }
   /** Destroy our sockets to it: it will not answer. */
   | { readonly type: 'close_connections'; readonly instance: InstanceId }
   /** Remove a leftover container of ours that no instance stands for. */

@@ -11,17 +11,14 @@ import type { Policy } from './types.ts';
 
 type ChangeOf<T extends Change['type']> = Extract<Change, { type: T }>;
 
-/** Folds a fact: it gets the next number, which is returned. */
-export function evolveFact(state: State, fact: FactBody, wall: number): number {
-  state.seq += 1;
+/** Counts a fact; its number is given by the event log. */
+export function evolveFact(state: State, fact: FactBody, wall: number): void {
   state.version += 1;
-  if (fact.type === 'failover') {
-    state.counters.failovers += 1;
-    if (fact.model !== undefined) {
-      state.lastFailover = { at: wall, model: fact.model, reason: fact.reason ?? 'unknown' };
-    }
+  if (fact.type !== 'failover') return;
+  state.counters.failovers += 1;
+  if (fact.model !== undefined) {
+    state.lastFailover = { at: wall, model: fact.model, reason: fact.reason ?? 'unknown' };
   }
-  return state.seq;
 }
 
 /** Folds a change. Throws only where the core contradicts itself. */
@@ -49,11 +46,15 @@ const FOLDS: { readonly [T in Change['type']]: (state: State, change: ChangeOf<T
   request_granted: (state, change) => {
     const request = requestOf(state, change.request);
     leaveQueue(state, request.id);
-    request.phase = { phase: 'running', since: change.at, instance: change.instance };
+    const { instance, placement } = change;
+    request.phase = { phase: 'running', since: change.at, instance, placement };
     request.attempts += 1;
     instanceOf(state, change.instance).leases.add(request.id);
     const model = state.models.get(request.model);
-    if (model) model.lastUsed = change.wall;
+    if (model) {
+      model.lastUsed = change.wall;
+      model.resting = false;
+    }
   },
   lease_ended: (state, change) => {
     const request = requestOf(state, change.request);
@@ -93,6 +94,7 @@ const FOLDS: { readonly [T in Change['type']]: (state: State, change: ChangeOf<T
     instance.phase = change.phase;
     if (change.phase.state === 'ready') {
       instance.idleSince = change.phase.since;
+      state.memoryMovedAt = change.phase.since;
       dueForIdle(state, instance.model, change.phase.since);
     }
   },
@@ -106,11 +108,14 @@ const FOLDS: { readonly [T in Change['type']]: (state: State, change: ChangeOf<T
   },
   instance_gone: (state, change) => {
     state.instances.delete(change.instance);
-    state.memoryFreedAt = change.at;
+    state.memoryMovedAt = change.at;
   },
 
   wanted_set: (state, change) => {
     modelOf(state, change.model).wanted = change.wanted;
+  },
+  resting_set: (state, change) => {
+    modelOf(state, change.model).resting = change.on;
   },
   model_error: (state, change) => {
     modelOf(state, change.model).lastError = change.error;
@@ -138,10 +143,17 @@ const FOLDS: { readonly [T in Change['type']]: (state: State, change: ChangeOf<T
   },
   need_known: (state, change) => {
     state.needs.set(change.hash, { kind: 'known', need: change.need });
+    for (const instance of state.instances.values()) {
+      if (instance.profile.hash === change.hash && instance.need.parts.length === 0)
+        instance.need = change.need;
+    }
   },
   need_unknown: (state, change) => {
     state.needs.set(change.hash, { kind: 'unknown', problem: change.problem, retryAt: change.retryAt });
     due(state, change.retryAt);
+  },
+  need_forgotten: (state, change) => {
+    state.needs.delete(change.hash);
   },
   limit_raised: (state, change) => {
     state.raisedLimits.add(change.hash);
@@ -199,7 +211,15 @@ function setPolicy(state: State, policy: Policy): void {
 }
 
 function newModelState(name: string) {
-  return { name, wanted: null, outages: new Map(), lastUsed: null, lastError: null, loadSeconds: {} };
+  return {
+    name,
+    wanted: null,
+    resting: false,
+    outages: new Map(),
+    lastUsed: null,
+    lastError: null,
+    loadSeconds: {},
+  };
 }
 
 function requestOf(state: State, id: RequestId): Request {

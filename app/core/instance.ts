@@ -31,7 +31,8 @@ export interface Instance {
   readonly model: string;
   readonly placement: Placement;
   readonly profile: Profile;
-  readonly need: Need;
+  /** Without parts: adopted before it was estimated. */
+  need: Need;
   readonly memoryLimit: number;
   readonly createdAt: number;
   phase: InstancePhase;
@@ -81,4 +82,9 @@ export function isServing(instance: Instance): boolean {
 export function isLeaving(instance: Instance): boolean {
   const { state } = instance.phase;
   return state === 'stopping' || state === 'failed' || state === 'draining';
+}
+
+/** The common fields of facts about an instance. */
+export function about(instance: Instance) {
+  return { model: instance.model, placement: instance.placement, engine: instance.profile.engine } as const;
 }

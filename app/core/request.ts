@@ -92,7 +92,12 @@ export interface Request {
 
 export type RequestPhase =
   | { readonly phase: 'waiting'; readonly since: number; readonly notBefore: number }
-  | { readonly phase: 'running'; readonly since: number; readonly instance: InstanceId };
+  | {
+      readonly phase: 'running';
+      readonly since: number;
+      readonly instance: InstanceId;
+      readonly placement: Placement;
+    };
 
 /** What a caller asks of a model. */
 export type Command =
@@ -108,5 +113,5 @@ export type SettingChange =
   | { readonly key: 'ram_budget'; readonly value: number };
 
 export type CommandResult =
-  | { readonly ok: true; readonly seq: number }
+  | { readonly ok: true }
   | { readonly ok: false; readonly code: string; readonly message: string };

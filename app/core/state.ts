@@ -24,6 +24,8 @@ export interface Wanted {
 export interface ModelState {
   readonly name: string;
   wanted: Wanted | null;
+  /** Unloaded by hand: `keepLoaded` and the return to the GPU rest until the next use. */
+  resting: boolean;
   readonly outages: Map<Placement, Outage>;
   /** Wall time of the last grant. */
   lastUsed: number | null;
@@ -51,8 +53,6 @@ export interface Shutdown {
 
 export interface State {
   policy: Policy | null;
-  /** Number of the newest fact. */
-  seq: number;
   readonly models: Map<string, ModelState>;
   /** Name or alias, to name. */
   readonly names: Map<string, string>;
@@ -63,8 +63,8 @@ export interface State {
   readonly waiting: RequestId[];
   host: { readonly memory: HostMemory; readonly at: number } | null;
   sampling: boolean;
-  /** When memory was last given back: older readings of the host do not show it. */
-  memoryFreedAt: number;
+  /** When an instance last took or gave back memory: older readings of the host do not show it. */
+  memoryMovedAt: number;
   /** By profile hash. */
   readonly needs: Map<string, NeedState>;
   /** Profile hashes whose memory limit was raised after a kill by it. */
@@ -83,10 +83,9 @@ export interface State {
   version: number;
 }
 
-export function emptyState(seq = 0): State {
+export function emptyState(): State {
   return {
     policy: null,
-    seq,
     models: new Map(),
     names: new Map(),
     instances: new Map(),
@@ -95,7 +94,7 @@ export function emptyState(seq = 0): State {
     waiting: [],
     host: null,
     sampling: false,
-    memoryFreedAt: 0,
+    memoryMovedAt: 0,
     needs: new Map(),
     raisedLimits: new Set(),
     engines: new Map(),

@@ -1,0 +1,137 @@
+/** One input in, one decision out. Deterministic and free of I/O; `evolve` is what makes it true. */
+import { type Decision, noDecision } from './changes.ts';
+import { nextDue } from './deadlines.ts';
+import type { Input } from './inputs.ts';
+import type { Instance } from './instance.ts';
+import { onCommand, onConfigured } from './on-command.ts';
+import { onObserved, onReachable, onUnreachable } from './on-engine.ts';
+import { onExited, onPaused, onReady, onRemoved, onStartFailed, onStuck } from './on-instance.ts';
+import { onAbandoned, onAttemptEnded, onReceived } from './on-request.ts';
+import { onShutdown } from './shutdown.ts';
+import { problemKey, type State } from './state.ts';
+import type { Now } from './types.ts';
+
+/** A need that could not be read is tried again after this. */
+const NEED_RETRY_MS = 30_000;
+
+export function decide(state: State, input: Input, now: Now): Decision {
+  const out = noDecision();
+  switch (input.type) {
+    case 'request_received':
+      onReceived(out, state, input.request, now);
+      break;
+    case 'attempt_ended':
+      onAttemptEnded(out, state, input.request, input.outcome, now);
+      break;
+    case 'request_abandoned':
+      onAbandoned(out, state, input.request, now);
+      break;
+    case 'tick':
+      out.changes.push({ type: 'due_reset', at: nextDue(state, now.mono) });
+      break;
+    case 'configured':
+      onConfigured(out, state, input);
+      break;
+    case 'command':
+      onCommand(out, state, input.id, input.command, now);
+      break;
+    case 'shutdown':
+      onShutdown(out, state, now);
+      break;
+    default:
+      decideReport(out, state, input, now);
+  }
+  return out;
+}
+
+type Report = Exclude<
+  Input,
+  {
+    type:
+      | 'request_received'
+      | 'attempt_ended'
+      | 'request_abandoned'
+      | 'tick'
+      | 'configured'
+      | 'command'
+      | 'shutdown';
+  }
+>;
+
+function decideReport(out: Decision, state: State, input: Report, now: Now): void {
+  switch (input.type) {
+    case 'engine_reachable':
+      onReachable(out, state, input.engine);
+      break;
+    case 'engine_unreachable':
+      onUnreachable(out, input.engine, input.problem);
+      break;
+    case 'containers_observed':
+      onObserved(out, state, input.engine, input.containers, now);
+      break;
+    case 'host_sampled':
+      out.changes.push({ type: 'host_known', memory: input.host, at: now.mono });
+      break;
+    case 'need_estimated':
+      out.changes.push({ type: 'need_known', hash: input.hash, need: input.need });
+      break;
+    case 'need_unknown':
+      out.changes.push({
+        type: 'need_unknown',
+        hash: input.hash,
+        problem: input.problem,
+        retryAt: now.mono + NEED_RETRY_MS,
+      });
+      out.changes.push({ type: 'problem_set', problem: input.problem });
+      break;
+    case 'problem_seen':
+      out.changes.push({ type: 'problem_set', problem: input.problem });
+      break;
+    case 'problem_gone':
+      out.changes.push({ type: 'problem_cleared', key: problemKey(input) });
+      break;
+    case 'broker_changed':
+      onBroker(out, input.up, input.detail);
+      break;
+    default: {
+      const instance = state.instances.get(input.instance);
+      if (instance !== undefined) decideInstance(out, state, instance, input, now);
+    }
+  }
+}
+
+type InstanceReport = Extract<Input, { readonly instance: string }>;
+
+/** Reports about an instance that is no longer known are late, and mean nothing any more. */
+function decideInstance(
+  out: Decision,
+  state: State,
+  instance: Instance,
+  input: InstanceReport,
+  now: Now,
+): void {
+  switch (input.type) {
+    case 'instance_ready':
+      onReady(out, state, instance, input.container, input.measured, now);
+      break;
+    case 'instance_start_failed':
+      onStartFailed(out, state, instance, input.evidence, now);
+      break;
+    case 'instance_exited':
+      onExited(out, state, instance, input.evidence, now);
+      break;
+    case 'instance_paused':
+      onPaused(out, state, instance, now);
+      break;
+    case 'instance_removed':
+      onRemoved(out, state, instance, now);
+      break;
+    case 'instance_stuck':
+      onStuck(out, instance, input.detail, now);
+      break;
+  }
+}
+
+function onBroker(out: Decision, up: boolean, detail: string | null): void {
+  out.facts.push({ type: up ? 'broker_back' : 'broker_lost', ...(detail === null ? {} : { detail }) });
+}

@@ -1,0 +1,103 @@
+/** Decisions about what people ask: load, unload, restart, and a new policy from file or settings. */
+import type { Decision } from './changes.ts';
+import type { Input } from './inputs.ts';
+import type { Instance } from './instance.ts';
+import { allowedPlacements } from './placement.ts';
+import type { Command, CommandResult, SettingChange } from './request.ts';
+import { instancesOf, type PendingCommand, problemKey, type State } from './state.ts';
+import type { Model, Now } from './types.ts';
+
+export function onCommand(out: Decision, state: State, id: number, command: Command, now: Now): void {
+  const model = state.policy?.models.get(state.names.get(command.model) ?? '');
+  const refused = refusedCommand(model, command);
+  if (refused !== null || model === undefined) {
+    out.effects.push({
+      type: 'answer_command',
+      id,
+      result: refused ?? failed('unknown_model', command.model),
+    });
+    return;
+  }
+  const present = instancesOf(state, model.name);
+  const replaces =
+    command.do === 'restart' ? new Set(present.map((instance) => instance.id)) : new Set<string>();
+  out.changes.push({
+    type: 'command_added',
+    command: { id, command: { ...command, model: model.name }, since: now.mono, replaces },
+  });
+  out.changes.push({ type: 'resting_set', model: model.name, on: command.do === 'unload' });
+  const wanted = command.do === 'unload' ? null : { since: now.mono, tried: new Set<never>() };
+  out.changes.push({ type: 'wanted_set', model: model.name, wanted });
+  if (command.do !== 'load') for (const instance of present) drain(out, instance, 'command', now);
+}
+
+/** Ready instances finish their leases and go; starting ones end at once. */
+export function drain(
+  out: Decision,
+  instance: Instance,
+  why: 'command' | 'mode' | 'config' | 'shutdown',
+  now: Now,
+): void {
+  if (instance.phase.state === 'ready') {
+    const phase = { state: 'draining', since: now.mono, why, reason: null } as const;
+    out.changes.push({ type: 'instance_moved', instance: instance.id, phase });
+  } else if (instance.phase.state === 'starting') {
+    const phase = { state: 'stopping', since: now.mono, why } as const;
+    out.changes.push({ type: 'instance_moved', instance: instance.id, phase });
+    out.effects.push({ type: 'remove_instance', instance: instance.id, how: 'kill', examine: false });
+  }
+}
+
+/** The result of a command as the state shows it; null: not yet. */
+export function commandResult(state: State, pending: PendingCommand): CommandResult | null {
+  const { command } = pending;
+  const model = state.models.get(command.model);
+  if (model === undefined || !state.policy?.models.has(command.model))
+    return failed('unknown_model', command.model);
+  const instances = instancesOf(state, command.model);
+  const blocking = instances.some((instance) => pending.replaces.has(instance.id));
+  if (command.do === 'unload') return instances.length === 0 || model.wanted !== null ? { ok: true } : null;
+  if (blocking) return null;
+  if (instances.some((instance) => instance.phase.state === 'ready')) return { ok: true };
+  if (model.wanted !== null || instances.some((instance) => instance.phase.state === 'starting')) return null;
+  return failed('load_failed', model.lastError ?? 'It could not be loaded.');
+}
+
+export function onConfigured(
+  out: Decision,
+  state: State,
+  input: Extract<Input, { type: 'configured' }>,
+): void {
+  out.changes.push({ type: 'policy_set', policy: input.policy });
+  // Files may be there now: what could not be read is read again.
+  for (const [hash, need] of state.needs) {
+    if (need.kind !== 'unknown') continue;
+    out.changes.push({ type: 'need_forgotten', hash });
+    out.changes.push({ type: 'problem_cleared', key: problemKey(need.problem) });
+  }
+  if (input.why === 'start') return;
+  if (input.why === 'reload') out.facts.push({ type: 'config_reloaded' });
+  else tellSetting(out, input.why);
+}
+
+function tellSetting(out: Decision, change: SettingChange): void {
+  if (change.key === 'mode') {
+    out.facts.push({ type: 'mode_changed', model: change.model, mode: change.value });
+    return;
+  }
+  const model = 'model' in change ? { model: change.model } : {};
+  out.facts.push({ type: 'setting_changed', ...model, key: change.key, value: change.value });
+}
+
+function refusedCommand(model: Model | undefined, command: Command): CommandResult | null {
+  if (model === undefined)
+    return failed('unknown_model', `There is no model "${command.model.slice(0, 80)}".`);
+  if (command.do === 'unload') return null;
+  if (model.mode === 'off') return failed('mode_off', `${model.name} is switched off (mode off).`);
+  if (allowedPlacements(model).length > 0) return null;
+  return failed('capacity', `${model.name} has no placement that mode ${model.mode} allows on this machine.`);
+}
+
+function failed(code: string, message: string): CommandResult {
+  return { ok: false, code, message };
+}

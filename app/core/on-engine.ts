@@ -1,0 +1,114 @@
+/** Decisions about what an engine shows: reachable or not, and which containers of ours it holds. */
+import type { Decision } from './changes.ts';
+import type { ObservedContainer } from './inputs.ts';
+import type { Instance } from './instance.ts';
+import { profileOf } from './placement.ts';
+import type { InstanceId } from './request.ts';
+import { problemKey, type State } from './state.ts';
+import type { Need, Now, Problem } from './types.ts';
+
+/** Until it is measured or estimated, an adopted instance counts nothing beyond what the host shows. */
+const UNKNOWN_NEED: Need = { ram: 0, mapped: 0, vram: {}, parts: [] };
+
+export function onReachable(out: Decision, state: State, engine: string): void {
+  const before = state.engines.get(engine);
+  if (before?.problem) out.changes.push({ type: 'problem_cleared', key: problemKey(before.problem) });
+  out.changes.push({ type: 'engine_set', engine, observed: before?.observed ?? false, problem: null });
+}
+
+export function onUnreachable(out: Decision, engine: string, problem: Problem): void {
+  out.changes.push({ type: 'problem_set', problem });
+  out.changes.push({ type: 'engine_set', engine, observed: false, problem });
+}
+
+/** The sure truth: adopts what a former run left, removes leftovers, and finds instances that vanished. */
+export function onObserved(
+  out: Decision,
+  state: State,
+  engine: string,
+  containers: readonly ObservedContainer[],
+  now: Now,
+): void {
+  out.changes.push({ type: 'engine_set', engine, observed: true, problem: null });
+  const seen = new Set<InstanceId>();
+  const adopted = new Set<string>();
+  let next = state.nextInstance;
+  for (const observed of containers) {
+    if (observed.instance !== null) {
+      if (observed.running) seen.add(observed.instance);
+      continue;
+    }
+    const instance = adoptable(state, observed, adopted, `i${next}`, now);
+    if (instance === null) {
+      out.effects.push({ type: 'remove_container', engine, container: observed.container });
+      continue;
+    }
+    next += 1;
+    adopted.add(`${observed.model}/${observed.placement}`);
+    out.changes.push({ type: 'instance_added', instance });
+    const { id, profile, model } = instance;
+    out.effects.push({ type: 'adopt_instance', instance: id, container: observed.container, profile, model });
+  }
+  for (const instance of state.instances.values()) {
+    if (instance.profile.engine === engine && !seen.has(instance.id)) vanished(out, instance);
+  }
+}
+
+/** It should run but does not, and no event told so: an examination makes sure. */
+function vanished(out: Decision, instance: Instance): void {
+  const { state: phase } = instance.phase;
+  if (phase === 'ready' || phase === 'draining')
+    out.effects.push({ type: 'examine_instance', instance: instance.id });
+}
+
+function adoptable(
+  state: State,
+  observed: ObservedContainer,
+  adopted: ReadonlySet<string>,
+  id: InstanceId,
+  now: Now,
+): Instance | null {
+  const profile = profileOf(state, observed.model, observed.placement);
+  if (!observed.running || profile?.hash !== observed.hash) return null;
+  if (adopted.has(`${observed.model}/${observed.placement}`)) return null;
+  for (const instance of state.instances.values()) {
+    if (instance.model === observed.model && instance.placement === observed.placement) return null;
+  }
+  const known = state.needs.get(profile.hash);
+  return newInstance(
+    id,
+    observed.model,
+    profile,
+    known?.kind === 'known' ? known.need : UNKNOWN_NEED,
+    0,
+    now,
+    true,
+  );
+}
+
+export function newInstance(
+  id: InstanceId,
+  model: string,
+  profile: Instance['profile'],
+  need: Need,
+  memoryLimit: number,
+  now: Now,
+  adopted: boolean,
+): Instance {
+  return {
+    id,
+    model,
+    placement: profile.placement,
+    profile,
+    need,
+    memoryLimit,
+    createdAt: now.mono,
+    phase: { state: 'starting', since: now.mono, adopted },
+    container: null,
+    measured: null,
+    leases: new Set(),
+    idleSince: now.mono,
+    moved: [],
+    failoverTold: false,
+  };
+}

@@ -1,0 +1,227 @@
+/**
+ * What follows from the state by itself. The loop asks `settle` after each input until nothing is left to
+ * decide; each rule sees the state with all earlier decisions folded.
+ */
+import type { Fit } from './admission.ts';
+import { type Decision, isEmpty, noDecision } from './changes.ts';
+import { commandResult } from './on-command.ts';
+import { freeInstance, grant } from './on-request.ts';
+import { nextOutage } from './outage.ts';
+import { allowedPlacements, breaker, nextRetry } from './placement.ts';
+import { isLasting } from './reason.ts';
+import { gib, refusal, refuseRequest, tooBig } from './refuse.ts';
+import type { Refusal, Request } from './request.ts';
+import { shutDown } from './shutdown.ts';
+import { estimate, loadRefused, type Pursuit, prepare, pursue } from './starts.ts';
+import { instancesOf, type ModelState, type State } from './state.ts';
+import type { Model, Now } from './types.ts';
+import { unloadIdle, upkeep } from './upkeep.ts';
+
+type Rule = (out: Decision, state: State, now: Now) => void;
+
+const RULES: readonly Rule[] = [
+  upkeep,
+  shutDown,
+  grantWaiting,
+  fillNeeds,
+  startForRequests,
+  startForWishes,
+  returnToService,
+  unloadIdle,
+  answerCommands,
+];
+
+/** The first rule that has something to decide decides; an empty decision: the state is settled. */
+export function settle(state: State, now: Now): Decision {
+  const out = noDecision();
+  if (state.policy === null) return out;
+  for (const rule of RULES) {
+    rule(out, state, now);
+    if (!isEmpty(out)) return out;
+  }
+  return out;
+}
+
+function grantWaiting(out: Decision, state: State, now: Now): void {
+  for (const id of state.waiting) {
+    const request = state.requests.get(id);
+    const model = request && state.policy?.models.get(request.model);
+    if (request === undefined) continue;
+    const refused = model === undefined ? gone(request) : endOfWait(request, model, now);
+    if (refused !== null || model === undefined) {
+      refuseRequest(out, request, refused ?? gone(request));
+      return;
+    }
+    if (request.phase.phase !== 'waiting' || request.phase.notBefore > now.mono) continue;
+    const instance = freeInstance(state, model, request, now);
+    if (instance === null) continue;
+    grant(out, request, instance, now);
+    return;
+  }
+}
+
+/** Memory needs are estimated ahead, so that a failover finds its numbers ready. */
+function fillNeeds(out: Decision, state: State, now: Now): void {
+  for (const model of state.policy?.models.values() ?? []) {
+    for (const profile of Object.values(model.profiles)) {
+      const need = state.needs.get(profile.hash);
+      if (need === undefined || (need.kind === 'unknown' && need.retryAt <= now.mono))
+        estimate(out, model, profile);
+    }
+  }
+}
+
+function startForRequests(out: Decision, state: State, now: Now): void {
+  for (const id of state.waiting) {
+    const request = state.requests.get(id);
+    const model = request && state.policy?.models.get(request.model);
+    if (request === undefined || model === undefined) continue;
+    const pursuit = pursue(out, state, model, request.tried, true, now);
+    if (pursuit.kind === 'none') giveUp(out, state, model, request, pursuit, now);
+    if (!isEmpty(out)) return;
+  }
+}
+
+/** Loads that a command or `keepLoaded` asks for. */
+function startForWishes(out: Decision, state: State, now: Now): void {
+  if (state.shutdown !== null) return;
+  for (const model of state.policy?.models.values() ?? []) {
+    const own = state.models.get(model.name);
+    if (own === undefined || instancesOf(state, model.name).some((one) => one.phase.state !== 'stuck'))
+      continue;
+    const kept = model.keepLoaded && model.mode !== 'off' && !own.resting;
+    if (own.wanted === null && !kept) continue;
+    const tried = own.wanted?.tried ?? new Set();
+    const pursuit = pursue(out, state, model, tried, false, now);
+    if (pursuit.kind === 'none') giveUpWish(out, state, model, own, pursuit, now);
+    if (!isEmpty(out)) return;
+  }
+}
+
+/** Half-open: after its time one probe starts by itself, without waiting for a request. */
+function returnToService(out: Decision, state: State, now: Now): void {
+  if (state.shutdown !== null) return;
+  for (const model of state.policy?.models.values() ?? []) {
+    const own = state.models.get(model.name);
+    if (own === undefined || own.resting || !isInUse(state, model, own, now)) continue;
+    for (const placement of allowedPlacements(model)) {
+      const outage = own.outages.get(placement);
+      if (outage === undefined || breaker(outage, now.mono) !== 'half_open') continue;
+      const prepared = prepare(out, state, model, placement, model.name, now);
+      if (prepared.kind === 'short') {
+        const failed = { placement, reason: outage.reason, detail: outage.detail };
+        const longer = nextOutage(outage, now, failed, state.policy?.failover.returnAfterMs ?? 0);
+        out.changes.push({ type: 'outage_set', model: model.name, outage: longer });
+      }
+      if (!isEmpty(out)) return;
+    }
+  }
+}
+
+function answerCommands(out: Decision, state: State): void {
+  for (const pending of state.commands.values()) {
+    const result = commandResult(state, pending);
+    if (result === null) continue;
+    out.changes.push({ type: 'command_done', id: pending.id });
+    out.effects.push({ type: 'answer_command', id: pending.id, result });
+  }
+}
+
+/** Loaded, wished for, waited for, or used within its idle limit: worth bringing back. */
+function isInUse(state: State, model: Model, own: ModelState, now: Now): boolean {
+  if (model.keepLoaded || own.wanted !== null) return true;
+  if (instancesOf(state, model.name).some((one) => one.phase.state === 'ready')) return true;
+  if (state.waiting.some((id) => state.requests.get(id)?.model === model.name)) return true;
+  if (own.lastUsed === null) return false;
+  return model.idleUnloadMs === null || now.wall - own.lastUsed < model.idleUnloadMs;
+}
+
+function endOfWait(request: Request, model: Model, now: Now): Refusal | null {
+  if (model.mode === 'off') return refusal('mode_off', `${model.name} was switched off (mode off).`);
+  if (now.mono < request.deadlineAt) return null;
+  const seconds = Math.round((now.mono - request.receivedAt) / 1000);
+  return refusal('deadline', `${model.name} could not take the request within ${seconds} s.`);
+}
+
+function gone(request: Request): Refusal {
+  return refusal('unknown_model', `${request.model} was removed from the configuration.`);
+}
+
+/** No placement can be had now: the request waits for one that may be back in time, else it ends. */
+function giveUp(
+  out: Decision,
+  state: State,
+  model: Model,
+  request: Request,
+  pursuit: Extract<Pursuit, { kind: 'none' }>,
+  now: Now,
+): void {
+  const shortage = pursuit.shortages.at(-1);
+  if (shortage === undefined && mayReturn(state, model, request)) return;
+  for (const one of pursuit.shortages) out.facts.push(loadRefused(model.name, one));
+  refuseRequest(out, request, whyNot(state, model, pursuit, now));
+}
+
+function mayReturn(state: State, model: Model, request: Request): boolean {
+  const outages = [...(state.models.get(model.name)?.outages.values() ?? [])];
+  const passing = outages.some((outage) => !isLasting(outage.reason));
+  return passing && nextRetry(state, model) < request.deadlineAt;
+}
+
+function whyNot(state: State, model: Model, pursuit: Extract<Pursuit, { kind: 'none' }>, now: Now): Refusal {
+  const shortage = pursuit.shortages.at(-1);
+  if (shortage !== undefined) {
+    const retryAfter = neverFits(state, shortage.fit) ? null : 30;
+    return refusal('capacity', tooBig(model.name, shortage.fit), retryAfter);
+  }
+  const [problem] = pursuit.problems;
+  if (problem !== undefined) {
+    const text = `${problem.text} ${problem.fix}`;
+    return problem.model === undefined ? refusal('preparing', text, 10) : refusal('backend_failed', text);
+  }
+  const retry = nextRetry(state, model);
+  if (retry === Number.POSITIVE_INFINITY) {
+    return refusal(
+      'capacity',
+      `${model.name} has no placement that mode ${model.mode} allows on this machine.`,
+    );
+  }
+  const seconds = Math.max(1, Math.ceil((retry - now.mono) / 1000));
+  const error = state.models.get(model.name)?.lastError;
+  const because = error ? ` The last failure: ${error}` : '';
+  return refusal(
+    'backend_failed',
+    `${model.name} is out of service; tried again in ${seconds} s.${because}`,
+    seconds,
+  );
+}
+
+/** More than the whole machine could give. */
+function neverFits(state: State, fit: Fit): boolean {
+  return state.host !== null && fit.need > state.host.memory.total;
+}
+
+function giveUpWish(
+  out: Decision,
+  state: State,
+  model: Model,
+  own: ModelState,
+  pursuit: Extract<Pursuit, { kind: 'none' }>,
+  now: Now,
+): void {
+  for (const { placement, fit } of pursuit.shortages) {
+    const before = own.outages.get(placement);
+    const detail = `needs ${gib(fit.need)}, room ${gib(fit.room)}`;
+    const failed = { placement, reason: 'does_not_fit', detail } as const;
+    const outage = nextOutage(before, now, failed, state.policy?.failover.returnAfterMs ?? 0);
+    out.changes.push({ type: 'outage_set', model: model.name, outage });
+    if (before === undefined) out.facts.push(loadRefused(model.name, { placement, fit }));
+  }
+  if (own.wanted === null) return;
+  out.changes.push({
+    type: 'model_error',
+    model: model.name,
+    error: whyNot(state, model, pursuit, now).message,
+  });
+  out.changes.push({ type: 'wanted_set', model: model.name, wanted: null });
+}

@@ -1,0 +1,169 @@
+/** Makes the view that the outside sees. Status and placement are derived here, never stored. */
+import { budgetOf, deviceBytes, hostBytes, reserveOf } from './admission.ts';
+import type { Instance } from './instance.ts';
+import { allowedPlacements, breaker } from './placement.ts';
+import type { Request } from './request.ts';
+import { instancesOf, type ModelState, type State } from './state.ts';
+import type { Model, ModelStatus, Now, Placement, Policy } from './types.ts';
+import { idleDue } from './upkeep.ts';
+import type { GpuView, InstanceView, MemoryView, ModelView, RequestView, View } from './view.ts';
+
+/** `seq`: the newest fact's number. `iso` turns wall milliseconds into ISO 8601 with the box's zone. */
+export function snapshot(
+  state: State,
+  now: Now,
+  about: { readonly seq: number; readonly version: string; readonly iso: (wall: number) => string },
+): View {
+  const { seq, version, iso } = about;
+  const when = (mono: number): string => iso(now.wall - now.mono + mono);
+  const { policy } = state;
+  const last = state.lastFailover;
+  return {
+    seq,
+    time: iso(now.wall),
+    version,
+    home: policy?.home ?? '',
+    models: [...(policy?.models.values() ?? [])].map((model) => modelView(state, model, now, when, iso)),
+    instances: [...state.instances.values()].map((instance) => instanceView(instance, when)),
+    requests: [...state.requests.values()].map((request) => requestView(state, request, when)),
+    leases: state.requests.size - state.waiting.length,
+    queue: state.waiting.length,
+    memory: policy && memoryView(state, policy),
+    gpus: (policy?.gpus ?? []).map((gpu) => gpuView(state, gpu)),
+    problems: [...state.problems.values()],
+    counters: { ...state.counters },
+    lastFailover: last && { time: iso(last.at), model: last.model, reason: last.reason },
+  };
+}
+
+/** The one word for a model: what a person should know first. */
+export function statusOf(state: State, model: Model, now: Now): ModelStatus {
+  const phases = new Map(instancesOf(state, model.name).map((one) => [one.phase.state, one]));
+  const ready = phases.get('ready');
+  const own = state.models.get(model.name);
+  if (ready !== undefined) {
+    if (currentOutage(model, own, now) !== null) return 'degraded';
+    return instancesOf(state, model.name).some((one) => one.leases.size > 0) ? 'busy' : 'ready';
+  }
+  if (phases.has('starting')) return 'starting';
+  if (phases.has('draining') || phases.has('stopping')) return 'draining';
+  if (own?.lastError && own.outages.size > 0) return 'failed';
+  return 'stopped';
+}
+
+/** Where the model serves now: the best placement that is ready. */
+export function placementOf(state: State, model: Model): Placement | 'none' {
+  const order = model.placements;
+  let best: Placement | 'none' = 'none';
+  for (const instance of instancesOf(state, model.name)) {
+    const serves = instance.phase.state === 'ready' || instance.phase.state === 'draining';
+    if (!serves || (instance.phase.state === 'draining' && instance.leases.size === 0)) continue;
+    if (best === 'none' || order.indexOf(instance.placement) < order.indexOf(best)) best = instance.placement;
+  }
+  return best;
+}
+
+function currentOutage(model: Model, own: ModelState | undefined, now: Now) {
+  for (const placement of allowedPlacements(model)) {
+    const outage = own?.outages.get(placement);
+    if (outage !== undefined && breaker(outage, now.mono) !== 'closed') return outage;
+  }
+  return null;
+}
+
+function modelView(
+  state: State,
+  model: Model,
+  now: Now,
+  when: (mono: number) => string,
+  iso: (wall: number) => string,
+): ModelView {
+  const own = state.models.get(model.name);
+  const instances = instancesOf(state, model.name);
+  const placement = placementOf(state, model);
+  const shown = model.profiles[placement === 'none' ? (allowedPlacements(model)[0] ?? 'cpu') : placement];
+  const outage = currentOutage(model, own, now);
+  const due = instances.map((one) => idleDue(state, one)).find((at) => at !== null) ?? null;
+  const need = shown && state.needs.get(shown.hash);
+  return {
+    name: model.name,
+    displayName: model.displayName,
+    aliases: model.aliases,
+    task: model.task,
+    mode: model.mode,
+    status: statusOf(state, model, now),
+    placement,
+    placements: model.placements,
+    keepLoaded: model.keepLoaded,
+    idleUnload: model.idleUnloadMs === null ? null : model.idleUnloadMs / 1000,
+    unloadAt: due === null ? null : when(due),
+    context: shown?.context ?? 0,
+    parallel: shown?.parallel ?? 0,
+    file: shown?.file ?? '',
+    outage: outage && {
+      placement: outage.placement,
+      reason: outage.reason,
+      detail: outage.detail,
+      since: iso(outage.since.wall),
+      retryAt: when(outage.retryAt),
+      probing: instances.some((one) => one.placement === outage.placement && one.phase.state === 'starting'),
+    },
+    lastError: own?.lastError ?? null,
+    need: need?.kind === 'known' ? need.need : null,
+    loadSeconds: { ...own?.loadSeconds },
+    lastUsed: own?.lastUsed ? iso(own.lastUsed) : null,
+  };
+}
+
+function instanceView(instance: Instance, when: (mono: number) => string): InstanceView {
+  return {
+    model: instance.model,
+    placement: instance.placement,
+    engine: instance.profile.engine,
+    state: instance.phase.state,
+    container: instance.container?.slice(0, 12) ?? null,
+    since: when(instance.phase.since),
+    measured: instance.measured,
+    leases: instance.leases.size,
+    slots: instance.profile.parallel,
+    memory: hostBytes(instance.profile, instance.need),
+  };
+}
+
+function requestView(state: State, request: Request, when: (mono: number) => string): RequestView {
+  const loading = instancesOf(state, request.model).some((one) => one.phase.state === 'starting');
+  const waits = loading ? 'loading' : 'queued';
+  return {
+    id: request.externalId,
+    model: request.model,
+    path: request.path,
+    phase: request.phase.phase === 'running' ? 'running' : waits,
+    placement: request.phase.phase === 'running' ? request.phase.placement : null,
+    attempts: request.attempts,
+    since: when(request.receivedAt),
+  };
+}
+
+function memoryView(state: State, policy: Policy): MemoryView | null {
+  if (state.host === null) return null;
+  const { memory } = state.host;
+  let models = 0;
+  for (const instance of state.instances.values()) models += hostBytes(instance.profile, instance.need);
+  return {
+    total: memory.total,
+    available: memory.available,
+    reserve: reserveOf(policy, memory),
+    budget: budgetOf(policy, memory),
+    models,
+    services: memory.services,
+  };
+}
+
+function gpuView(state: State, gpu: Policy['gpus'][number]): GpuView {
+  let models = 0;
+  for (const instance of state.instances.values()) {
+    if (instance.profile.gpu?.name === gpu.name) models += deviceBytes(instance.need);
+  }
+  const { name, kind, memory, total, headroom } = gpu;
+  return { name, kind, memory, total, models, headroom };
+}
