@@ -40,9 +40,16 @@ export type Change =
       readonly request: RequestId;
       readonly placement: Placement;
       readonly failure: string;
+    }
+  /** `alone`: nothing else ran on the instance that failed it. */
+  | {
+      readonly type: 'request_moved';
+      readonly request: RequestId;
+      readonly from: InstanceId;
       readonly alone: boolean;
     }
-  | { readonly type: 'request_moved'; readonly request: RequestId; readonly from: InstanceId }
+  /** The instance that it was alone on died of it, not of an outside cause. */
+  | { readonly type: 'request_convicted'; readonly request: RequestId }
   | { readonly type: 'request_closed'; readonly request: RequestId; readonly answered: boolean }
   // Instances.
   | { readonly type: 'instance_added'; readonly instance: Instance }

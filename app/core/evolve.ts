@@ -72,11 +72,14 @@ const FOLDS: { readonly [T in Change['type']]: (state: State, change: ChangeOf<T
     const request = requestOf(state, change.request);
     request.tried.add(change.placement);
     request.lastFailure = change.failure;
-    if (change.alone) request.aloneDeaths += 1;
   },
   request_moved: (state, change) => {
-    const { moved } = instanceOf(state, change.from);
-    moved.push(requestOf(state, change.request).externalId);
+    const instance = instanceOf(state, change.from);
+    instance.moved.push(requestOf(state, change.request).externalId);
+    if (change.alone) instance.alone = change.request;
+  },
+  request_convicted: (state, change) => {
+    requestOf(state, change.request).aloneDeaths += 1;
   },
   request_closed: (state, change) => {
     leaveQueue(state, change.request);

@@ -109,6 +109,7 @@ export function newInstance(
     leases: new Set(),
     idleSince: now.mono,
     moved: [],
+    alone: null,
     failoverTold: false,
   };
 }

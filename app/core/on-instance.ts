@@ -3,7 +3,7 @@ import { hostBytes } from './admission.ts';
 import type { Decision } from './changes.ts';
 import type { Measured } from './inputs.ts';
 import { about, type Instance } from './instance.ts';
-import { reasonOfExit } from './reason.ts';
+import { convicts, reasonOfExit } from './reason.ts';
 import type { Request } from './request.ts';
 import type { State } from './state.ts';
 import { beginOutage, renameOutage, takeOut, tellDeath, tellFailover } from './takeout.ts';
@@ -135,6 +135,9 @@ function examined(
     phase: { state: 'failed', since: now.mono, reason, examined: true },
   });
   tellDeath(out, instance, reason, detail);
+  if (instance.alone !== null && convicts(reason) && state.requests.has(instance.alone)) {
+    out.changes.push({ type: 'request_convicted', request: instance.alone });
+  }
   raiseLimit(out, state, instance, reason);
   renameOutage(out, state, instance, reason, detail);
 }
@@ -163,9 +166,8 @@ function blame(out: Decision, state: State, instance: Instance, reason: Reason, 
       request: request.id,
       placement: instance.placement,
       failure: reason,
-      alone: false,
     });
-    out.changes.push({ type: 'request_moved', request: request.id, from: instance.id });
+    out.changes.push({ type: 'request_moved', request: request.id, from: instance.id, alone: false });
   }
 }
 

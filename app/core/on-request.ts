@@ -121,7 +121,7 @@ function onFailure(
     forwarded,
     neverReplay: request.neverReplay,
     attempts: request.attempts,
-    aloneDeaths: request.aloneDeaths,
+    aloneDeaths: request.aloneDeaths + (alone ? 1 : 0),
     suspect: false,
     resumable: false,
     vramLow: false,
@@ -139,7 +139,7 @@ function onFailure(
   }
   if (processed) {
     const reason = reasonOfFailure(failure);
-    out.changes.push({ type: 'attempt_failed', request: request.id, placement, failure: reason, alone });
+    out.changes.push({ type: 'attempt_failed', request: request.id, placement, failure: reason });
     if (instance !== undefined) takeOut(out, state, instance, reason, now);
   }
   if (verdict.do === 'fail') {
@@ -147,7 +147,7 @@ function onFailure(
     return;
   }
   if (processed && instance !== undefined) {
-    out.changes.push({ type: 'request_moved', request: request.id, from: instance.id });
+    out.changes.push({ type: 'request_moved', request: request.id, from: instance.id, alone });
   } else if (failure.kind === 'refused' && instance !== undefined) {
     out.effects.push({ type: 'examine_instance', instance: instance.id });
   }

@@ -80,3 +80,8 @@ export function reasonOfExit(
 export function isLasting(reason: Reason): boolean {
   return ['load_failed', 'start_failed', 'device_missing', 'does_not_fit'].includes(reason);
 }
+
+/** Deaths that a request can be the cause of; a kill from outside or by a memory limit convicts nobody. */
+export function convicts(reason: Reason): boolean {
+  return ['exit', 'reset', 'out_of_memory', 'gpu_lost', 'unknown'].includes(reason);
+}

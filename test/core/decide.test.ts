@@ -1,0 +1,418 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { GIB, host, MIB, model, need, policy, profile } from '../support/model.ts';
+import { DEAD, makeWorld, RESET } from '../support/world.ts';
+
+const chat = policy([model('chat')]);
+const OOM = { ...DEAD, exitCode: 1, log: ['ErrorOutOfDeviceMemory', 'exiting due to model loading error'] };
+
+describe('a request', () => {
+  test('loads its model on the GPU and is granted', () => {
+    const world = makeWorld({ policy: chat });
+    const id = world.request();
+    assert.equal(world.grantOf(id)?.placement, 'gpu');
+    assert.equal(world.grantOf(id)?.attempt, 1);
+    assert.deepEqual(world.factTypes(), ['model_loading', 'model_loaded']);
+  });
+
+  test('joins a load that is under way', () => {
+    const world = makeWorld({ policy: chat, holdStarts: true });
+    const ids = [world.request(), world.request()];
+    assert.equal(world.started.length, 1);
+    world.finishStart();
+    assert.deepEqual(
+      ids.map((id) => world.grantOf(id)?.placement),
+      ['gpu', 'gpu'],
+    );
+  });
+
+  test('waits for a slot and gets the next one, in order', () => {
+    const world = makeWorld({ policy: chat });
+    const [a, b, c, d] = [world.request(), world.request(), world.request(), world.request()];
+    assert.equal(world.grantOf(c), undefined);
+    world.end(a);
+    assert.equal(world.grantOf(c)?.placement, 'gpu');
+    world.end(b);
+    assert.equal(world.grantOf(d)?.placement, 'gpu');
+  });
+
+  test('of an unknown model is refused by name', () => {
+    const world = makeWorld({ policy: chat });
+    assert.equal(world.refusalOf(world.request({ model: 'nope' }))?.code, 'unknown_model');
+  });
+
+  test('beyond the bound of the queue is refused at once', () => {
+    const world = makeWorld({ policy: policy([model('chat')], { queue: { depth: 1, deadlineMs: 60_000 } }) });
+    world.request();
+    world.request();
+    world.request();
+    assert.equal(world.refusalOf(world.request())?.code, 'queue_full');
+  });
+
+  test('ends at its deadline', () => {
+    const world = makeWorld({ policy: chat, holdStarts: true });
+    const id = world.request({ deadlineMs: 5_000 });
+    world.advance(4_999);
+    assert.equal(world.refusalOf(id), undefined);
+    world.advance(1);
+    assert.equal(world.refusalOf(id)?.code, 'deadline');
+  });
+
+  test('whose client goes while it waits leaves the queue', () => {
+    const world = makeWorld({ policy: chat, holdStarts: true });
+    const id = world.request();
+    world.submit({ type: 'request_abandoned', request: id });
+    world.finishStart();
+    assert.equal(world.loop.state.waiting.length, 0);
+    assert.equal(world.loop.state.requests.size, 0);
+  });
+});
+
+describe('a failure', () => {
+  test('of the GPU moves the request to the CPU under its id, and is told once', () => {
+    const world = makeWorld({ policy: chat });
+    const id = world.request();
+    world.end(id, RESET);
+    const grant = world.grantOf(id);
+    assert.equal(grant?.placement, 'cpu');
+    assert.equal(grant?.attempt, 2);
+    assert.equal(grant?.reason, 'reset');
+    const failovers = world.facts.filter((fact) => fact.type === 'failover');
+    assert.equal(failovers.length, 1);
+    assert.equal(failovers[0]?.to, 'cpu');
+    assert.deepEqual(failovers[0]?.requestIds, [`x${id}`]);
+  });
+
+  test('of the second placement is an explicit error', () => {
+    const world = makeWorld({ policy: chat });
+    const id = world.request();
+    world.end(id, RESET);
+    world.end(id, RESET);
+    assert.equal(world.refusalOf(id)?.code, 'poison');
+  });
+
+  test('while others run on the same instance moves them all in one failover', () => {
+    const world = makeWorld({ policy: chat });
+    const [a, b] = [world.request(), world.request()];
+    world.end(a, RESET);
+    assert.equal(world.factTypes().includes('failover'), false);
+    world.end(b, RESET);
+    const failovers = world.facts.filter((fact) => fact.type === 'failover');
+    assert.deepEqual(failovers[0]?.requestIds, [`x${a}`, `x${b}`]);
+  });
+
+  test('is named by the evidence of the container', () => {
+    const world = makeWorld({ policy: chat, evidence: () => ({ ...DEAD, oomKilled: true }) });
+    world.end(world.request(), RESET);
+    assert.equal(world.facts.find((fact) => fact.type === 'failover')?.reason, 'memory_limit');
+    assert.ok(world.factTypes().includes('out_of_memory'));
+  });
+
+  test('at the load of the GPU starts the CPU, and the request never ran twice', () => {
+    const world = makeWorld({
+      policy: chat,
+      startFails: ({ profile: { placement } }) => (placement === 'gpu' ? OOM : null),
+    });
+    const id = world.request();
+    assert.equal(world.grantOf(id)?.placement, 'cpu');
+    assert.equal(world.grantOf(id)?.attempt, 1);
+    assert.deepEqual(world.factTypes(), [
+      'model_loading',
+      'load_failed',
+      'failover',
+      'model_loading',
+      'model_loaded',
+    ]);
+  });
+
+  test('at every load is an error that names the cause', () => {
+    const world = makeWorld({ policy: chat, startFails: () => ({ ...DEAD, log: ['failed to load model'] }) });
+    const refusal = world.refusalOf(world.request());
+    assert.equal(refusal?.code, 'backend_failed');
+    assert.match(refusal?.message ?? '', /failed to load model/);
+  });
+
+  test('of a stale connection goes again on the same instance and counts as none', () => {
+    const world = makeWorld({ policy: chat });
+    const id = world.request();
+    world.end(id, { kind: 'failed', failure: { kind: 'reset', reused: true }, forwarded: 'nothing' });
+    const grant = world.grantOf(id);
+    assert.equal(grant?.freshConnection, true);
+    assert.equal(grant?.attempt, 1);
+    assert.equal(grant?.placement, 'gpu');
+    assert.equal(world.factTypes().includes('backend_crashed'), false);
+  });
+
+  test('after output is an error in the stream, never a second run', () => {
+    const world = makeWorld({ policy: chat });
+    const id = world.request();
+    world.end(id, { kind: 'failed', failure: { kind: 'reset', reused: false }, forwarded: 'more' });
+    assert.equal(world.refusalOf(id)?.code, 'failed_after_output');
+  });
+
+  test('of a request that must not be replayed is an error', () => {
+    const world = makeWorld({ policy: chat });
+    const id = world.request({ neverReplay: true });
+    world.end(id, RESET);
+    assert.equal(world.refusalOf(id)?.code, 'backend_failed');
+  });
+
+  test('by a pause closes the connections at once', () => {
+    const world = makeWorld({ policy: chat });
+    const id = world.request();
+    world.submit({ type: 'instance_paused', instance: world.grantOf(id)?.instance ?? '' });
+    assert.ok(world.effects.some((effect) => effect.type === 'close_connections'));
+    world.end(id, RESET);
+    assert.equal(world.grantOf(id)?.placement, 'cpu');
+    assert.equal(world.facts.find((fact) => fact.type === 'failover')?.reason, 'paused');
+  });
+
+  test('seen by Docker without a request is told, and the next request goes to the CPU', () => {
+    const world = makeWorld({ policy: chat });
+    const first = world.request();
+    const instance = world.grantOf(first)?.instance ?? '';
+    world.end(first);
+    world.submit({ type: 'instance_exited', instance, evidence: { ...DEAD, killedOutside: true } });
+    assert.equal(world.facts.find((fact) => fact.type === 'backend_crashed')?.reason, 'killed_outside');
+    assert.equal(world.factTypes().includes('failover'), false);
+    assert.equal(world.grantOf(world.request())?.placement, 'cpu');
+  });
+
+  test('of the only placement is tried again after a while', () => {
+    const cpuOnly = model('chat', { placements: ['cpu'], profiles: { cpu: profile('chat', 'cpu') } });
+    const world = makeWorld({ policy: policy([cpuOnly]) });
+    const id = world.request();
+    world.end(id, RESET);
+    assert.equal(world.grantOf(id), undefined);
+    world.advance(2_000);
+    assert.equal(world.grantOf(id)?.attempt, 2);
+  });
+});
+
+describe('the GPU', () => {
+  test('comes back by a probe without a request, and the CPU goes when it is free', () => {
+    const world = makeWorld({ policy: chat });
+    const id = world.request();
+    world.end(id, RESET);
+    world.advance(29_999);
+    assert.deepEqual(world.placements(), ['cpu']);
+    world.advance(1);
+    assert.deepEqual(world.placements().sort(), ['cpu', 'gpu']);
+    assert.equal(world.facts.find((fact) => fact.type === 'recovered')?.seconds, 30);
+    world.end(id);
+    assert.deepEqual(world.placements(), ['gpu']);
+    assert.equal(world.grantOf(world.request())?.placement, 'gpu');
+  });
+
+  test('that fails its probe is tried later and later', () => {
+    let broken = false;
+    const world = makeWorld({
+      policy: chat,
+      startFails: ({ profile: { placement } }) => (broken && placement === 'gpu' ? OOM : null),
+    });
+    const id = world.request();
+    broken = true;
+    world.end(id, RESET);
+    world.advance(30_000);
+    world.advance(59_000);
+    const loads = world.started.filter((plan) => plan.profile.placement === 'gpu').length;
+    assert.equal(loads, 2);
+    world.advance(1_000);
+    assert.equal(world.started.filter((plan) => plan.profile.placement === 'gpu').length, 3);
+    assert.equal(world.facts.filter((fact) => fact.type === 'failover').length, 1);
+  });
+
+  test('without room leaves the request to the CPU, and says why', () => {
+    const world = makeWorld({ policy: chat, needOf: ({ gpu }) => need(GIB, gpu ? 9 * GIB : 0) });
+    assert.equal(world.grantOf(world.request())?.placement, 'cpu');
+    const refused = world.facts.find((fact) => fact.type === 'load_refused');
+    assert.equal(refused?.placement, 'gpu');
+    assert.equal(refused?.need, 9 * GIB);
+  });
+});
+
+describe('memory', () => {
+  test('that does not suffice refuses at once with need and room', () => {
+    const world = makeWorld({ policy: chat, needOf: () => need(6 * GIB), memory: host(7 * GIB) });
+    const refusal = world.refusalOf(world.request());
+    assert.equal(refusal?.code, 'capacity');
+    assert.match(refusal?.message ?? '', /needs 6\.0 GiB, but only 5\.0 GiB/);
+  });
+
+  test('is made free by the idle model that was used the longest time ago', () => {
+    const models = [model('old'), model('young'), model('chat')];
+    const world = makeWorld({ policy: policy(models), needOf: () => need(5 * GIB), memory: host(16 * GIB) });
+    world.end(world.request({ model: 'old' }));
+    world.advance(10);
+    world.end(world.request({ model: 'young' }));
+    assert.ok(world.grantOf(world.request({ model: 'chat' })));
+    const unloaded = world.facts.filter((fact) => fact.type === 'model_unloaded');
+    assert.deepEqual(
+      unloaded.map((fact) => [fact.model, fact.why]),
+      [['old', 'room']],
+    );
+  });
+
+  test('a model in use never gives way', () => {
+    const models = [model('busy'), model('chat')];
+    const world = makeWorld({ policy: policy(models), needOf: () => need(8 * GIB), memory: host(16 * GIB) });
+    const busy = world.request({ model: 'busy' });
+    assert.equal(world.refusalOf(world.request())?.code, 'capacity');
+    assert.ok(world.grantOf(busy));
+  });
+
+  test('a kill by our own limit raises the limit once', () => {
+    let kills = 0;
+    const world = makeWorld({
+      policy: chat,
+      needOf: () => need(GIB),
+      startFails: () => {
+        kills += 1;
+        return kills === 1 ? { ...DEAD, oomKilled: true } : null;
+      },
+    });
+    world.request();
+    const [first, second] = world.started;
+    assert.equal(first?.memoryLimit, GIB + 512 * MIB);
+    assert.ok((second?.memoryLimit ?? 0) > (first?.memoryLimit ?? 0));
+    assert.equal(second?.profile.placement, 'gpu');
+  });
+});
+
+describe('idle', () => {
+  test('counts from the end of the last lease', () => {
+    const world = makeWorld({ policy: chat });
+    const id = world.request();
+    world.advance(700_000);
+    world.end(id);
+    world.advance(599_999);
+    assert.deepEqual(world.placements(), ['gpu']);
+    world.advance(1);
+    assert.deepEqual(world.placements(), []);
+    assert.equal(world.facts.at(-1)?.why, 'idle');
+  });
+
+  test('a request that arrives in an unload waits for the next load', () => {
+    const world = makeWorld({ policy: chat, holdRemovals: true });
+    world.end(world.request());
+    world.advance(600_000);
+    const id = world.request();
+    assert.equal(world.grantOf(id), undefined);
+    world.finishRemoval();
+    assert.equal(world.grantOf(id)?.placement, 'gpu');
+    assert.equal(world.started.length, 2);
+  });
+
+  test('never unloads a model that is kept loaded', () => {
+    const world = makeWorld({ policy: policy([model('chat', { keepLoaded: true })]) });
+    assert.deepEqual(world.placements(), ['gpu']);
+    world.advance(10_000_000);
+    assert.deepEqual(world.placements(), ['gpu']);
+  });
+});
+
+describe('a command', () => {
+  const answers = (world: ReturnType<typeof makeWorld>) =>
+    world.effects.flatMap((effect) => (effect.type === 'answer_command' ? [effect.result] : []));
+
+  test('load is done when the model is ready', () => {
+    const world = makeWorld({ policy: chat, holdStarts: true });
+    world.submit({ type: 'command', id: 1, command: { do: 'load', model: 'chat' } });
+    assert.deepEqual(answers(world), []);
+    world.finishStart();
+    assert.deepEqual(answers(world), [{ ok: true }]);
+  });
+
+  test('load that fails everywhere answers with the cause', () => {
+    const world = makeWorld({ policy: chat, startFails: () => OOM });
+    world.submit({ type: 'command', id: 1, command: { do: 'load', model: 'chat' } });
+    const [answer] = answers(world);
+    assert.equal(answer?.ok, false);
+    assert.match(answer?.ok === false ? answer.message : '', /out_of_memory/);
+  });
+
+  test('unload lets running requests finish', () => {
+    const world = makeWorld({ policy: chat });
+    const id = world.request();
+    world.submit({ type: 'command', id: 1, command: { do: 'unload', model: 'chat' } });
+    assert.deepEqual(answers(world), []);
+    world.end(id);
+    assert.deepEqual(answers(world), [{ ok: true }]);
+    assert.deepEqual(world.placements(), []);
+  });
+
+  test('restart replaces the instance', () => {
+    const world = makeWorld({ policy: chat });
+    world.end(world.request());
+    world.submit({ type: 'command', id: 1, command: { do: 'restart', model: 'chat' } });
+    assert.deepEqual(answers(world), [{ ok: true }]);
+    assert.equal(world.started.length, 2);
+    assert.deepEqual(world.placements(), ['gpu']);
+  });
+
+  test('mode cpu moves new requests to the CPU', () => {
+    const world = makeWorld({ policy: chat });
+    const running = world.request();
+    const cpu = policy([model('chat', { mode: 'cpu' })]);
+    world.submit({ type: 'configured', policy: cpu, why: { key: 'mode', model: 'chat', value: 'cpu' } });
+    assert.equal(world.grantOf(world.request())?.placement, 'cpu');
+    assert.equal(world.grantOf(running)?.placement, 'gpu');
+    world.end(running);
+    assert.deepEqual(world.placements(), ['cpu']);
+  });
+});
+
+describe('a restart of the controller', () => {
+  const left = {
+    container: 'c9',
+    engine: 'local',
+    model: 'chat',
+    placement: 'gpu',
+    running: true,
+    instance: null,
+  } as const;
+
+  test('adopts a container that was made from the present profile', () => {
+    const world = makeWorld({ policy: chat });
+    world.submit({
+      type: 'containers_observed',
+      engine: 'local',
+      containers: [{ ...left, hash: 'chat-gpu' }],
+    });
+    assert.equal(world.grantOf(world.request())?.placement, 'gpu');
+    assert.equal(world.started.length, 0);
+    assert.deepEqual(world.facts, []);
+  });
+
+  test('removes leftovers that were made from another one', () => {
+    const world = makeWorld({ policy: chat });
+    world.submit({ type: 'containers_observed', engine: 'local', containers: [{ ...left, hash: 'other' }] });
+    assert.deepEqual(
+      world.effects.filter((effect) => effect.type === 'remove_container'),
+      [{ type: 'remove_container', engine: 'local', container: 'c9' }],
+    );
+  });
+});
+
+describe('a shutdown', () => {
+  test('tells waiting requests, lets running ones finish, stops the instances', () => {
+    const world = makeWorld({ policy: chat });
+    const [a, b, c] = [world.request(), world.request(), world.request()];
+    world.submit({ type: 'shutdown' });
+    assert.equal(world.refusalOf(c)?.code, 'capacity');
+    assert.equal(world.effects.at(-1)?.type === 'stopped', false);
+    world.end(a);
+    world.end(b);
+    assert.deepEqual(world.placements(), []);
+    assert.equal(world.effects.at(-1)?.type, 'stopped');
+  });
+
+  test('closes what runs on after its grace', () => {
+    const world = makeWorld({ policy: chat });
+    world.request();
+    world.submit({ type: 'shutdown' });
+    world.advance(25_000);
+    assert.ok(world.effects.some((effect) => effect.type === 'close_connections'));
+    assert.equal(world.effects.at(-1)?.type, 'stopped');
+  });
+});

@@ -1,0 +1,193 @@
+/**
+ * A world for the core: the real loop on a clock that tests move, and parts that do what a test says. Effects
+ * are recorded; starts, removals, estimates and readings of the host answer at once unless a test holds them.
+ */
+import type { Effect, InstancePlan } from '../../app/core/effects.ts';
+import type { FactBody } from '../../app/core/facts.ts';
+import type { Input } from '../../app/core/inputs.ts';
+import type { Outcome } from '../../app/core/request.ts';
+import type { ExitEvidence, HostMemory, Need, Placement, Policy, Profile } from '../../app/core/types.ts';
+import { type Loop, makeLoop } from '../../app/loop.ts';
+import { manualClock } from './clock.ts';
+import { GIB, host, need } from './model.ts';
+
+export type EffectOf<T extends Effect['type']> = Extract<Effect, { type: T }>;
+
+export const DEAD: ExitEvidence = {
+  running: false,
+  exitCode: 137,
+  oomKilled: false,
+  killedOutside: false,
+  error: null,
+  log: [],
+};
+
+export interface WorldOptions {
+  readonly policy: Policy;
+  readonly memory?: HostMemory;
+  readonly needOf?: (profile: Profile) => Need;
+  /** Null: the start works. */
+  readonly startFails?: (plan: InstancePlan) => ExitEvidence | null;
+  /** Starts, removals wait for `finishStart`, `finishRemoval`. */
+  readonly holdStarts?: boolean;
+  readonly holdRemovals?: boolean;
+  readonly evidence?: (instance: string) => ExitEvidence;
+}
+
+export interface World {
+  readonly loop: Loop;
+  readonly effects: Effect[];
+  readonly facts: FactBody[];
+  advance(ms: number): void;
+  submit(input: Input): void;
+  /** Sends a request; returns its internal id. */
+  request(more?: {
+    readonly model?: string;
+    readonly deadlineMs?: number;
+    readonly neverReplay?: boolean;
+  }): number;
+  end(request: number, outcome?: Outcome): void;
+  /** The newest grant of a request, if it is granted and running. */
+  grantOf(request: number): EffectOf<'grant'> | undefined;
+  refusalOf(request: number): EffectOf<'refuse'>['refusal'] | undefined;
+  finishStart(): void;
+  finishRemoval(): void;
+  readonly started: InstancePlan[];
+  placements(): Placement[];
+  factTypes(): string[];
+  setMemory(memory: HostMemory): void;
+}
+
+export const COMPLETED: Outcome = { kind: 'completed' };
+export const RESET: Outcome = {
+  kind: 'failed',
+  failure: { kind: 'reset', reused: false },
+  forwarded: 'nothing',
+};
+
+export function makeWorld(options: WorldOptions): World {
+  const clock = manualClock();
+  const effects: Effect[] = [];
+  const facts: FactBody[] = [];
+  const started: InstancePlan[] = [];
+  const heldStarts: (() => void)[] = [];
+  const heldRemovals: (() => void)[] = [];
+  let memory = options.memory ?? host(12 * GIB);
+  let nextRequest = 1;
+
+  const start = (plan: InstancePlan): void => {
+    const evidence = options.startFails?.(plan) ?? null;
+    loop.submit(
+      evidence === null
+        ? {
+            type: 'instance_ready',
+            instance: plan.instance,
+            container: `c-${plan.instance}`,
+            measured: { placement: plan.profile.placement, ram: null, vram: null },
+          }
+        : { type: 'instance_start_failed', instance: plan.instance, evidence },
+    );
+  };
+  const remove = (effect: EffectOf<'remove_instance'>): void => {
+    const { instance } = effect;
+    if (effect.examine) {
+      loop.submit({ type: 'instance_exited', instance, evidence: options.evidence?.(instance) ?? DEAD });
+    }
+    loop.submit({ type: 'instance_removed', instance, memoryBack: true });
+  };
+  const record = (effect: Effect): void => {
+    effects.push(effect);
+  };
+
+  const loop: Loop = makeLoop({
+    clock,
+    publish: (told) => facts.push(...told),
+    executors: {
+      grant: record,
+      refuse: record,
+      pass_on: record,
+      close_connections: record,
+      remove_container: record,
+      answer_command: record,
+      stopped: record,
+      start_instance(effect) {
+        record(effect);
+        started.push(effect.plan);
+        if (options.holdStarts) heldStarts.push(() => start(effect.plan));
+        else start(effect.plan);
+      },
+      adopt_instance(effect) {
+        record(effect);
+        const measured = { placement: effect.profile.placement, ram: null, vram: null };
+        loop.submit({
+          type: 'instance_ready',
+          instance: effect.instance,
+          container: effect.container,
+          measured,
+        });
+      },
+      remove_instance(effect) {
+        record(effect);
+        if (options.holdRemovals) heldRemovals.push(() => remove(effect));
+        else remove(effect);
+      },
+      examine_instance(effect) {
+        record(effect);
+        const evidence = options.evidence?.(effect.instance) ?? DEAD;
+        loop.submit({ type: 'instance_exited', instance: effect.instance, evidence });
+      },
+      estimate_need({ profile }) {
+        const estimated = options.needOf?.(profile) ?? need(GIB, profile.gpu === null ? 0 : GIB);
+        loop.submit({ type: 'need_estimated', hash: profile.hash, need: estimated });
+      },
+      sample_host: () => loop.submit({ type: 'host_sampled', host: memory }),
+    },
+  });
+
+  loop.submit({ type: 'configured', policy: options.policy, why: 'start' });
+  loop.submit({ type: 'engine_reachable', engine: 'local' });
+  loop.submit({ type: 'containers_observed', engine: 'local', containers: [] });
+
+  return {
+    loop,
+    effects,
+    facts,
+    started,
+    advance: clock.advance,
+    submit: loop.submit,
+    request({ model = 'chat', deadlineMs, neverReplay = false } = {}) {
+      const id = nextRequest;
+      nextRequest += 1;
+      loop.submit({
+        type: 'request_received',
+        request: {
+          id,
+          externalId: `x${id}`,
+          model,
+          path: '/v1/chat/completions',
+          stream: true,
+          neverReplay,
+          deadlineMs: deadlineMs ?? null,
+        },
+      });
+      return id;
+    },
+    end: (request, outcome = COMPLETED) => loop.submit({ type: 'attempt_ended', request, outcome }),
+    grantOf(request) {
+      if (loop.state.requests.get(request)?.phase.phase !== 'running') return undefined;
+      return effects.findLast(
+        (each): each is EffectOf<'grant'> => each.type === 'grant' && each.request === request,
+      );
+    },
+    refusalOf: (request) =>
+      effects.find((each): each is EffectOf<'refuse'> => each.type === 'refuse' && each.request === request)
+        ?.refusal,
+    finishStart: () => heldStarts.shift()?.(),
+    finishRemoval: () => heldRemovals.shift()?.(),
+    placements: () => [...loop.state.instances.values()].map((instance) => instance.placement),
+    factTypes: () => facts.map((fact) => fact.type),
+    setMemory(next) {
+      memory = next;
+    },
+  };
+}
