@@ -99,8 +99,8 @@ export function onPaused(out: Decision, state: State, instance: Instance, now: N
 }
 
 export function onRemoved(out: Decision, state: State, instance: Instance, now: Now): void {
-  out.changes.push({ type: 'instance_gone', instance: instance.id, at: now.mono });
   if (instance.phase.state === 'failed') tellFailover(out, state, instance, instance.phase.reason, now);
+  out.changes.push({ type: 'instance_gone', instance: instance.id, at: now.mono });
   if (instance.phase.state !== 'stopping') return;
   out.facts.push({
     type: 'model_unloaded',
