@@ -1,0 +1,134 @@
+/** Runs the core's effects on the parts, and brings their results back as inputs. */
+import type { InstancePlan } from './core/effects.ts';
+import type { Input } from './core/inputs.ts';
+import type { InstanceId } from './core/request.ts';
+import type { Problem, Profile } from './core/types.ts';
+import { AppError } from './errors.ts';
+import type { Executors } from './loop.ts';
+import type { Clock, Containers, Estimator, Host, StartResult } from './ports.ts';
+import type { Waiters } from './waiters.ts';
+
+/** The part of a logger that executors use. */
+export interface ExecutorLog {
+  error(fields: object, message: string): void;
+}
+
+export interface ExecutorParts {
+  readonly waiters: Waiters;
+  readonly containers: Containers;
+  readonly host: Host;
+  readonly estimator: Estimator;
+  /** Ends our connections to an instance; its requests see a reset. */
+  readonly closeConnections: (instance: InstanceId) => void;
+  readonly submit: (input: Input) => void;
+  readonly stopped: () => void;
+  readonly clock: Clock;
+  readonly log: ExecutorLog;
+}
+
+/** Pause before the host's memory is read again after a failure, ms. */
+const SAMPLE_RETRY_MS = 1_000;
+
+export function makeExecutors(parts: ExecutorParts): Executors {
+  const { containers, submit } = parts;
+
+  const started = (instance: InstanceId, result: StartResult): void => {
+    if (result.ok) {
+      submit({ type: 'instance_ready', instance, container: result.container, measured: result.measured });
+    } else submit({ type: 'instance_start_failed', instance, evidence: result.evidence });
+  };
+
+  return {
+    ...parts.waiters.executors,
+    start_instance: ({ plan }) => run(parts, 'start', startInstance(plan)),
+    adopt_instance: ({ instance, container, profile, model }) =>
+      run(
+        parts,
+        'adopt',
+        containers.adopt(instance, container, profile, model).then((result) => started(instance, result)),
+      ),
+    remove_instance: ({ instance, how, examine }) =>
+      run(parts, 'remove', removeInstance(parts, instance, how, examine)),
+    close_connections: ({ instance }) => parts.closeConnections(instance),
+    examine_instance: ({ instance }) =>
+      run(
+        parts,
+        'examine',
+        containers
+          .examine(instance)
+          .then((evidence) => submit({ type: 'instance_exited', instance, evidence })),
+      ),
+    remove_container: ({ engine, container }) =>
+      run(parts, 'remove leftover', containers.removeContainer(engine, container)),
+    estimate_need: ({ model, profile }) => run(parts, 'estimate', estimateNeed(parts, model, profile)),
+    sample_host: () => run(parts, 'sample', sampleHost(parts)),
+    stopped: parts.stopped,
+  };
+
+  async function startInstance(plan: InstancePlan): Promise<void> {
+    started(plan.instance, await containers.start(plan));
+  }
+}
+
+/** Effects report by inputs; what is thrown here is a fault of an adapter, told and never swallowed. */
+function run(parts: ExecutorParts, what: string, work: Promise<void>): void {
+  work.catch((thrown: unknown) => {
+    const error = AppError.from(thrown);
+    parts.log.error({ code: error.code, err: error }, `could not ${what}: ${error.message}`);
+  });
+}
+
+/** Connections first: a busy llama-server ignores SIGTERM while they are open. */
+async function removeInstance(
+  { containers, closeConnections, submit }: ExecutorParts,
+  instance: InstanceId,
+  how: 'gentle' | 'kill',
+  examine: boolean,
+): Promise<void> {
+  closeConnections(instance);
+  if (examine) {
+    const evidence = await containers.examine(instance);
+    submit({ type: 'instance_exited', instance, evidence });
+  }
+  try {
+    const { memoryBack } = await containers.remove(instance, how);
+    submit({ type: 'instance_removed', instance, memoryBack });
+  } catch (thrown) {
+    submit({ type: 'instance_stuck', instance, detail: AppError.from(thrown).message });
+  }
+}
+
+async function estimateNeed(
+  { estimator, submit }: ExecutorParts,
+  model: string,
+  profile: Profile,
+): Promise<void> {
+  try {
+    submit({ type: 'need_estimated', hash: profile.hash, need: await estimator.need(profile) });
+  } catch (thrown) {
+    const error = AppError.from(thrown);
+    const problem = problemOf(error) ?? {
+      code: 'model_unreadable',
+      text: `The file ${profile.file} of ${model} cannot be read: ${error.message}.`,
+      fix: 'Look at the file and the models folder; it is tried again by itself.',
+    };
+    submit({ type: 'need_unknown', hash: profile.hash, problem: { ...problem, model } });
+  }
+}
+
+function problemOf(error: AppError): Problem | null {
+  const problem = error.details['problem'];
+  return typeof problem === 'object' && problem !== null ? (problem as Problem) : null;
+}
+
+/** The core waits for a reading, so a failed one is taken again. */
+async function sampleHost(parts: ExecutorParts): Promise<void> {
+  try {
+    parts.submit({ type: 'host_sampled', host: await parts.host.sample() });
+  } catch (thrown) {
+    const error = AppError.from(thrown);
+    parts.log.error({ err: error }, `the host's memory cannot be read: ${error.message}`);
+    const { clock } = parts;
+    clock.at(clock.now().mono + SAMPLE_RETRY_MS, () => run(parts, 'sample', sampleHost(parts)));
+  }
+}

@@ -1,0 +1,52 @@
+/** The loop as the edges see it: requests and commands go in, the view comes out. */
+
+import { snapshot } from './core/snapshot.ts';
+import type { View } from './core/view.ts';
+import type { Loop } from './loop.ts';
+import type { Clock, EventLog, Gate } from './ports.ts';
+import type { Waiters } from './waiters.ts';
+
+export interface GateParts {
+  readonly loop: Loop;
+  readonly waiters: Waiters;
+  readonly events: Pick<EventLog, 'seq'>;
+  readonly clock: Clock;
+  readonly version: string;
+}
+
+export function makeGate({ loop, waiters, events, clock, version }: GateParts): Gate {
+  let nextCommand = 1;
+  let made: { readonly version: number; readonly at: number; readonly view: View } | null = null;
+  const about = () => ({ seq: events.seq, version, iso: (wall: number) => new Date(wall).toISOString() });
+
+  return {
+    request(request, waiter) {
+      waiters.expect(request.id, waiter);
+      loop.submit({ type: 'request_received', request });
+    },
+    attemptEnded(request, outcome) {
+      if (outcome.kind !== 'failed') waiters.forget(request);
+      loop.submit({ type: 'attempt_ended', request, outcome });
+    },
+    abandoned(request) {
+      waiters.forget(request);
+      loop.submit({ type: 'request_abandoned', request });
+    },
+    command(command) {
+      const id = nextCommand;
+      nextCommand += 1;
+      const done = waiters.expectResult(id);
+      loop.submit({ type: 'command', id, command });
+      return { accepted: events.seq, done };
+    },
+    view() {
+      const now = clock.now();
+      // Several readers ask in one turn; a retry that came due changes the view without a fold.
+      if (made === null || made.version !== loop.state.version || now.mono !== made.at) {
+        made = { version: loop.state.version, at: now.mono, view: snapshot(loop.state, now, about()) };
+      }
+      return made.view;
+    },
+    onChange: loop.onTurn,
+  };
+}
