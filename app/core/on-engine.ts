@@ -30,12 +30,14 @@ export function onObserved(
   now: Now,
 ): void {
   out.changes.push({ type: 'engine_set', engine, observed: true, problem: null });
-  const seen = new Set<InstanceId>();
+  const listed = new Set<InstanceId>();
+  const running = new Set<InstanceId>();
   const adopted = new Set<string>();
   let next = state.nextInstance;
   for (const observed of containers) {
     if (observed.instance !== null) {
-      if (observed.running) seen.add(observed.instance);
+      listed.add(observed.instance);
+      if (observed.running) running.add(observed.instance);
       continue;
     }
     const instance = adoptable(state, observed, adopted, `i${next}`, now);
@@ -50,7 +52,12 @@ export function onObserved(
     out.effects.push({ type: 'adopt_instance', instance: id, container: observed.container, profile, model });
   }
   for (const instance of state.instances.values()) {
-    if (instance.profile.engine === engine && !seen.has(instance.id)) vanished(out, instance);
+    if (instance.profile.engine !== engine) continue;
+    if (!running.has(instance.id)) vanished(out, instance);
+    // What was stuck went after all.
+    if (instance.phase.state === 'stuck' && !listed.has(instance.id)) {
+      out.changes.push({ type: 'instance_gone', instance: instance.id, at: now.mono });
+    }
   }
 }
 

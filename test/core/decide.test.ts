@@ -394,6 +394,28 @@ describe('a restart of the controller', () => {
   });
 });
 
+describe('an observation', () => {
+  test('finds an instance that died without an event', () => {
+    const world = makeWorld({ policy: chat });
+    world.end(world.request());
+    world.submit({ type: 'containers_observed', engine: 'local', containers: [] });
+    assert.deepEqual(world.placements(), []);
+    assert.ok(world.factTypes().includes('backend_crashed'));
+  });
+
+  test('sees that a container which would not go is gone', () => {
+    const world = makeWorld({ policy: chat, holdRemovals: true });
+    const id = world.request();
+    const instance = world.grantOf(id)?.instance ?? '';
+    world.end(id);
+    world.submit({ type: 'command', id: 1, command: { do: 'unload', model: 'chat' } });
+    world.submit({ type: 'instance_stuck', instance, detail: 'no such luck' });
+    assert.deepEqual(world.placements(), ['gpu']);
+    world.submit({ type: 'containers_observed', engine: 'local', containers: [] });
+    assert.deepEqual(world.placements(), []);
+  });
+});
+
 describe('a shutdown', () => {
   test('tells waiting requests, lets running ones finish, stops the instances', () => {
     const world = makeWorld({ policy: chat });
