@@ -1,0 +1,136 @@
+/** Folds of models, memory, engines, commands: what the policy and the parts brought. */
+
+import { due } from './fold-due.ts';
+import type { Folds } from './fold-types.ts';
+import { type ModelState, problemKey, type State } from './state.ts';
+import type { Policy } from './types.ts';
+
+export const modelFolds: Pick<
+  Folds,
+  | 'policy_set'
+  | 'wanted_set'
+  | 'resting_set'
+  | 'model_error'
+  | 'load_timed'
+  | 'outage_set'
+  | 'outage_ended'
+  | 'host_known'
+  | 'sampling'
+  | 'need_pending'
+  | 'need_known'
+  | 'need_unknown'
+  | 'need_forgotten'
+  | 'limit_raised'
+  | 'engine_set'
+  | 'problem_set'
+  | 'problem_cleared'
+  | 'command_added'
+  | 'command_done'
+  | 'shutdown_set'
+  | 'due_at'
+  | 'due_reset'
+> = {
+  policy_set: (state, { policy }) => setPolicy(state, policy),
+
+  wanted_set: (state, change) => {
+    modelOf(state, change.model).wanted = change.wanted;
+  },
+  resting_set: (state, change) => {
+    modelOf(state, change.model).resting = change.on;
+  },
+  model_error: (state, change) => {
+    modelOf(state, change.model).lastError = change.error;
+  },
+  load_timed: (state, change) => {
+    modelOf(state, change.model).loadSeconds[change.placement] = change.seconds;
+  },
+  outage_set: (state, change) => {
+    modelOf(state, change.model).outages.set(change.outage.placement, change.outage);
+    due(state, change.outage.retryAt);
+  },
+  outage_ended: (state, change) => {
+    modelOf(state, change.model).outages.delete(change.placement);
+  },
+
+  host_known: (state, change) => {
+    state.host = { memory: change.memory, at: change.at };
+    state.sampling = false;
+  },
+  sampling: (state, change) => {
+    state.sampling = change.on;
+  },
+  need_pending: (state, change) => {
+    state.needs.set(change.hash, { kind: 'pending' });
+  },
+  need_known: (state, change) => {
+    state.needs.set(change.hash, { kind: 'known', need: change.need });
+    for (const instance of state.instances.values()) {
+      if (instance.profile.hash === change.hash && instance.need.parts.length === 0)
+        instance.need = change.need;
+    }
+  },
+  need_unknown: (state, change) => {
+    state.needs.set(change.hash, { kind: 'unknown', problem: change.problem, retryAt: change.retryAt });
+    due(state, change.retryAt);
+  },
+  need_forgotten: (state, change) => {
+    state.needs.delete(change.hash);
+  },
+  limit_raised: (state, change) => {
+    state.raisedLimits.add(change.hash);
+  },
+
+  engine_set: (state, change) => {
+    state.engines.set(change.engine, { observed: change.observed, problem: change.problem });
+  },
+  problem_set: (state, { problem }) => {
+    state.problems.set(problemKey(problem), problem);
+  },
+  problem_cleared: (state, { key }) => {
+    state.problems.delete(key);
+  },
+  command_added: (state, { command }) => {
+    state.commands.set(command.id, command);
+  },
+  command_done: (state, { id }) => {
+    state.commands.delete(id);
+  },
+  shutdown_set: (state, { shutdown }) => {
+    state.shutdown = shutdown;
+    due(state, shutdown.deadline);
+  },
+  due_at: (state, { at }) => due(state, at),
+  due_reset: (state, { at }) => {
+    state.nextDue = at;
+  },
+};
+
+/** A model that left the policy keeps its state: its instances still drain, and it may come back. */
+function setPolicy(state: State, policy: Policy): void {
+  state.policy = policy;
+  state.names.clear();
+  for (const model of policy.models.values()) {
+    for (const name of [...model.aliases, model.name]) state.names.set(name, model.name);
+    if (!state.models.has(model.name)) state.models.set(model.name, newModelState(model.name));
+    // A shorter idle limit must wake the loop; a premature alarm does no harm.
+    if (model.idleUnloadMs !== null) due(state, 0);
+  }
+}
+
+function newModelState(name: string): ModelState {
+  return {
+    name,
+    wanted: null,
+    resting: false,
+    outages: new Map(),
+    lastUsed: null,
+    lastError: null,
+    loadSeconds: {},
+  };
+}
+
+function modelOf(state: State, name: string): ModelState {
+  const model = state.models.get(name);
+  if (model === undefined) throw new Error(`model ${name} is not known`);
+  return model;
+}

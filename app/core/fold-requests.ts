@@ -1,0 +1,124 @@
+/** Folds of requests and instances: the queue, leases, attempts, the machine. */
+
+import { due, dueForIdle } from './fold-due.ts';
+import type { Folds } from './fold-types.ts';
+import { checkMove, type Instance } from './instance.ts';
+import type { Request, RequestId } from './request.ts';
+import type { State } from './state.ts';
+
+export const requestFolds: Pick<
+  Folds,
+  | 'request_added'
+  | 'request_waits'
+  | 'request_granted'
+  | 'lease_ended'
+  | 'attempt_failed'
+  | 'request_moved'
+  | 'request_convicted'
+  | 'request_closed'
+  | 'instance_added'
+  | 'instance_moved'
+  | 'instance_known'
+  | 'failover_told'
+  | 'instance_gone'
+> = {
+  request_added: (state, { request }) => {
+    state.requests.set(request.id, request);
+    state.counters.requests += 1;
+  },
+  request_waits: (state, change) => {
+    const request = requestOf(state, change.request);
+    request.phase = { phase: 'waiting', since: change.since, notBefore: change.notBefore };
+    if (change.head) state.waiting.unshift(request.id);
+    else state.waiting.push(request.id);
+    due(state, request.deadlineAt);
+    if (change.notBefore > 0) due(state, change.notBefore);
+  },
+  request_granted: (state, change) => {
+    const request = requestOf(state, change.request);
+    leaveQueue(state, request.id);
+    const { instance, placement } = change;
+    request.phase = { phase: 'running', since: change.at, instance, placement };
+    request.attempts += 1;
+    instanceOf(state, change.instance).leases.add(request.id);
+    const model = state.models.get(request.model);
+    if (model) {
+      model.lastUsed = change.wall;
+      model.resting = false;
+    }
+  },
+  lease_ended: (state, change) => {
+    const request = requestOf(state, change.request);
+    if (request.phase.phase !== 'running') throw new Error(`request ${request.id} holds no lease`);
+    const instance = state.instances.get(request.phase.instance);
+    if (instance) {
+      instance.leases.delete(request.id);
+      instance.idleSince = change.at;
+      // The first free moment starts the idle clock; later ends of leases only move the deadline back.
+      if (instance.leases.size === 0) dueForIdle(state, instance.model, change.at);
+    }
+    if (!change.counted) request.attempts -= 1;
+  },
+  attempt_failed: (state, change) => {
+    const request = requestOf(state, change.request);
+    request.tried.add(change.placement);
+    request.lastFailure = change.failure;
+  },
+  request_moved: (state, change) => {
+    const instance = instanceOf(state, change.from);
+    instance.moved.push(requestOf(state, change.request).externalId);
+    if (change.alone) instance.alone = change.request;
+  },
+  request_convicted: (state, change) => {
+    requestOf(state, change.request).aloneDeaths += 1;
+  },
+  request_closed: (state, change) => {
+    leaveQueue(state, change.request);
+    state.requests.delete(change.request);
+    if (!change.answered) state.counters.failed += 1;
+  },
+
+  instance_added: (state, { instance }) => {
+    state.instances.set(instance.id, instance);
+    state.nextInstance += 1;
+  },
+  instance_moved: (state, change) => {
+    const instance = instanceOf(state, change.instance);
+    checkMove(instance, change.phase.state);
+    instance.phase = change.phase;
+    if (change.phase.state === 'ready') {
+      instance.idleSince = change.phase.since;
+      state.memoryMovedAt = change.phase.since;
+      dueForIdle(state, instance.model, change.phase.since);
+    }
+  },
+  instance_known: (state, change) => {
+    const instance = instanceOf(state, change.instance);
+    instance.container = change.container;
+    instance.measured = change.measured;
+  },
+  failover_told: (state, change) => {
+    instanceOf(state, change.instance).failoverTold = true;
+  },
+  instance_gone: (state, change) => {
+    state.instances.delete(change.instance);
+    state.memoryMovedAt = change.at;
+  },
+};
+
+function leaveQueue(state: State, request: RequestId): void {
+  const at = state.waiting.indexOf(request);
+  if (at >= 0) state.waiting.splice(at, 1);
+}
+
+function requestOf(state: State, id: RequestId): Request {
+  const request = state.requests.get(id);
+  if (request === undefined) throw new Error(`request ${id} is not known`);
+  return request;
+}
+
+function instanceOf(state: State, id: string): Instance {
+  const instance = state.instances.get(id);
+  if (instance === undefined) throw new Error(`instance ${id} is not known`);
+  return instance;
+}

@@ -1,0 +1,81 @@
+/** Decisions about a request that arrives: which model it means, and whether it is taken. */
+import type { Decision } from './changes.ts';
+import { freeInstance, grant, wait } from './grant.ts';
+import { refusal } from './refuse.ts';
+import type { NewRequest, Refusal, Request } from './request.ts';
+import type { State } from './state.ts';
+import type { Model, Now } from './types.ts';
+
+const QUEUE_FULL_RETRY_S = 5;
+
+export function onReceived(out: Decision, state: State, arrived: NewRequest, now: Now): void {
+  const found = findModel(state, arrived);
+  if ('code' in found) {
+    out.effects.push({ type: 'refuse', request: arrived.id, refusal: found });
+    return;
+  }
+  const request = newRequest(state, found, arrived, now);
+  const instance = freeInstance(state, found, request, now);
+  if (instance === null && queueLength(state, found.name) >= queueDepth(state)) {
+    const message = `${queueLength(state, found.name)} requests wait for ${found.name} already; no more are taken.`;
+    out.effects.push({
+      type: 'refuse',
+      request: arrived.id,
+      refusal: refusal('queue_full', message, QUEUE_FULL_RETRY_S),
+    });
+    return;
+  }
+  out.changes.push({ type: 'request_added', request });
+  if (instance === null) wait(out, request, now.mono, false);
+  else grant(out, request, instance, now);
+}
+
+function findModel(state: State, arrived: NewRequest): Model | Refusal {
+  const { policy } = state;
+  if (policy === null) return refusal('preparing', 'Llamastead is starting.', 2);
+  if (state.shutdown !== null) return refusal('capacity', 'Llamastead is shutting down.', 10);
+  const name = arrived.model === null ? onlyModel(policy.models) : state.names.get(arrived.model);
+  const model = name === undefined ? undefined : policy.models.get(name);
+  if (model === undefined) return unknownModel(arrived, [...policy.models.keys()]);
+  if (model.mode === 'off') return refusal('mode_off', `${model.name} is switched off (mode off).`);
+  return model;
+}
+
+function onlyModel(models: ReadonlyMap<string, Model>): string | undefined {
+  return models.size === 1 ? [...models.keys()][0] : undefined;
+}
+
+function unknownModel(arrived: NewRequest, names: readonly string[]): Refusal {
+  const have = names.length === 0 ? 'There is no model yet.' : `There are: ${names.join(', ')}.`;
+  if (arrived.model === null) return refusal('invalid_request', `"model" is missing. ${have}`);
+  return refusal('unknown_model', `There is no model "${arrived.model.slice(0, 80)}". ${have}`);
+}
+
+function newRequest(state: State, model: Model, arrived: NewRequest, now: Now): Request {
+  const deadline = arrived.deadlineMs ?? state.policy?.queue.deadlineMs ?? 0;
+  return {
+    id: arrived.id,
+    externalId: arrived.externalId,
+    model: model.name,
+    path: arrived.path,
+    stream: arrived.stream,
+    neverReplay: arrived.neverReplay,
+    receivedAt: now.mono,
+    deadlineAt: now.mono + deadline,
+    phase: { phase: 'waiting', since: now.mono, notBefore: 0 },
+    attempts: 0,
+    tried: new Set(),
+    lastFailure: null,
+    aloneDeaths: 0,
+  };
+}
+
+function queueDepth(state: State): number {
+  return state.policy?.queue.depth ?? 0;
+}
+
+function queueLength(state: State, model: string): number {
+  let length = 0;
+  for (const id of state.waiting) if (state.requests.get(id)?.model === model) length += 1;
+  return length;
+}

@@ -1,0 +1,103 @@
+/** Decisions about the end of an attempt, and about a client that went. */
+import type { Decision } from './changes.ts';
+import { grant, wait } from './grant.ts';
+import type { Instance } from './instance.ts';
+import { reasonOfFailure } from './reason.ts';
+import { refusal, refuseRequest } from './refuse.ts';
+import { judge } from './replay.ts';
+import type { Failure, Outcome, Request, RequestId } from './request.ts';
+import type { State } from './state.ts';
+import { takeOut } from './takeout.ts';
+import type { Now, Placement } from './types.ts';
+
+/** First wait after "not processed"; it doubles with each try up to the cap. */
+const BACKOFF_MS = 20;
+const BACKOFF_MAX_MS = 1_000;
+
+export function onAbandoned(out: Decision, state: State, id: RequestId, now: Now): void {
+  const request = state.requests.get(id);
+  if (request === undefined) return;
+  if (request.phase.phase === 'running') {
+    out.changes.push({ type: 'lease_ended', request: id, at: now.mono, counted: true });
+  }
+  out.changes.push({ type: 'request_closed', request: id, answered: true });
+}
+
+export function onAttemptEnded(out: Decision, state: State, id: RequestId, outcome: Outcome, now: Now): void {
+  const request = state.requests.get(id);
+  if (request === undefined || request.phase.phase !== 'running') return;
+  if (outcome.kind !== 'failed') {
+    out.changes.push({ type: 'lease_ended', request: id, at: now.mono, counted: true });
+    out.changes.push({ type: 'request_closed', request: id, answered: true });
+    return;
+  }
+  const { instance, placement } = request.phase;
+  onFailure(out, state, request, { instance: state.instances.get(instance), placement }, outcome, now);
+}
+
+function onFailure(
+  out: Decision,
+  state: State,
+  request: Request,
+  ran: { readonly instance: Instance | undefined; readonly placement: Placement },
+  outcome: Extract<Outcome, { kind: 'failed' }>,
+  now: Now,
+): void {
+  const { instance, placement } = ran;
+  const { failure, forwarded } = outcome;
+  const alone = instance !== undefined && instance.leases.size === 1 && failure.kind === 'reset';
+  const verdict = judge({
+    failure,
+    forwarded,
+    neverReplay: request.neverReplay,
+    attempts: request.attempts,
+    aloneDeaths: request.aloneDeaths + (alone ? 1 : 0),
+    suspect: false,
+    resumable: false,
+    vramLow: false,
+  });
+  if (verdict.do === 'again' && instance?.phase.state === 'ready') {
+    grant(out, request, instance, now, true);
+    return;
+  }
+  const processed = verdict.do !== 'wait' && verdict.do !== 'again';
+  out.changes.push({ type: 'lease_ended', request: request.id, at: now.mono, counted: processed });
+  if (verdict.do === 'pass_on') {
+    out.changes.push({ type: 'request_closed', request: request.id, answered: true });
+    out.effects.push({ type: 'pass_on', request: request.id });
+    return;
+  }
+  if (processed) {
+    const reason = reasonOfFailure(failure);
+    out.changes.push({ type: 'attempt_failed', request: request.id, placement, failure: reason });
+    if (instance !== undefined) takeOut(out, state, instance, reason, now);
+  }
+  if (verdict.do === 'fail') {
+    refuseRequest(out, request, refusal(verdict.code, failedMessage(request, failure), null));
+    return;
+  }
+  if (processed && instance !== undefined) {
+    out.changes.push({ type: 'request_moved', request: request.id, from: instance.id, alone });
+  } else if (failure.kind === 'refused' && instance !== undefined) {
+    out.effects.push({ type: 'examine_instance', instance: instance.id });
+  }
+  wait(out, request, processed ? 0 : now.mono + backoff(request, now), true, now.mono);
+}
+
+/** Doubles with the time that the request has been trying. */
+function backoff(request: Request, now: Now): number {
+  return Math.min(BACKOFF_MAX_MS, Math.max(BACKOFF_MS, (now.mono - request.receivedAt) / 2));
+}
+
+function failedMessage(request: Request, failure: Failure): string {
+  const what: Readonly<Record<Failure['kind'], string>> = {
+    refused: 'could not be reached',
+    loading: 'was still loading',
+    reset: 'closed the connection before the answer was whole',
+    first_token_deadline: 'did not begin to answer in time',
+    stall: 'stopped in the middle of the answer',
+    http: failure.kind === 'http' ? `answered ${failure.status}: ${failure.message}` : '',
+  };
+  const tries = request.attempts > 1 ? ` It was tried ${request.attempts} times.` : '';
+  return `The backend of ${request.model} ${what[failure.kind]}.${tries}`;
+}
