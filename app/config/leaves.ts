@@ -132,3 +132,10 @@ export function alias() {
 export function slug() {
   return text('a name of a-z, 0-9 and -, at most 40 characters', /^[a-z0-9-]{1,40}$/);
 }
+
+export function host() {
+  return text('a host name or an address', /^[^\s/]+$/);
+}
+
+/** Options of a section: a group of keys. */
+export const section = { error: 'a section' };

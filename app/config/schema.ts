@@ -3,16 +3,15 @@ import { z } from 'zod';
 import { choice, text } from './leaves.ts';
 import { enginesSchema, gpusSchema, imagesSchema } from './schema-machine.ts';
 import { modelsSchema } from './schema-models.ts';
+import { mqttSchema, schedulesSchema } from './schema-outside.ts';
 import {
   failoverSchema,
   listenSchema,
   logSchema,
   memorySchema,
-  mqttSchema,
   pathsSchema,
   promptStateSchema,
   queueSchema,
-  schedulesSchema,
   securitySchema,
   shutdownSchema,
 } from './schema-service.ts';
