@@ -157,15 +157,16 @@ export interface Settings {
  * of one.
  */
 export interface JsonFile {
-  /** `broken`: it was no JSON; it is kept under the name `aside`, and the document counts as absent. */
+  /** `broken`: it was no JSON and is kept under the name `aside`. `unreadable`: the disk did not give it. */
   read(): Promise<
     | { readonly found: 'nothing' }
     | { readonly found: 'data'; readonly data: unknown }
     | { readonly found: 'broken'; readonly aside: string }
+    | { readonly found: 'unreadable'; readonly cause: string }
   >;
   /** Durable when it resolves. Rejects with AppError `state_unwritable`. */
   write(data: unknown): Promise<void>;
-  /** Copies the present document under another name, which it gives. */
+  /** Copies the present document under another name, which it gives. Never rejects. */
   keepAside(): Promise<string>;
 }
 

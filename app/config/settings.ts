@@ -14,6 +14,7 @@ import {
   modelKey,
   shownSetting,
 } from './setting-keys.ts';
+import { brokenFile, unknownEntries, unreadable } from './settings-problems.ts';
 import { applySettings, type SettingValues } from './settings-values.ts';
 
 /** What settings stand on: the loaded file and the models as they are without settings. */
@@ -53,6 +54,7 @@ type Entries = Map<string, CheckedSetting>;
 async function readEntries(file: JsonFile): Promise<{ entries: Entries; problems: Problem[] }> {
   const content = await file.read();
   if (content.found === 'nothing') return { entries: new Map(), problems: [] };
+  if (content.found === 'unreadable') return { entries: new Map(), problems: [unreadable(content.cause)] };
   if (content.found === 'broken') return { entries: new Map(), problems: [brokenFile(content.aside)] };
   const entries: Entries = new Map();
   const wrong: string[] = [];
@@ -159,22 +161,4 @@ function valueAt(config: object, key: string): unknown {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function brokenFile(aside: string): Problem {
-  return {
-    code: 'settings_broken',
-    text: `The file with the settings could not be read. It was kept as ${aside}; the settings are as in the configuration file.`,
-    fix: 'Make the settings again on the page, or repair that file and put it back.',
-    params: { file: aside },
-  };
-}
-
-function unknownEntries(keys: readonly string[], aside: string): Problem {
-  return {
-    code: 'settings_unknown',
-    text: `Some settings are not known or not valid and were left out: ${keys.join(', ')}. The file was kept as ${aside}.`,
-    fix: 'Make these settings again on the page.',
-    params: { keys: keys.join(', '), file: aside },
-  };
 }
