@@ -151,3 +151,48 @@ export interface Settings {
   set(key: string, value: unknown): Promise<void>;
   reset(key: string): Promise<void>;
 }
+
+/**
+ * One small JSON document that survives a crash: after it there is the old content or the new, never a part
+ * of one.
+ */
+export interface JsonFile {
+  /** `broken`: it was no JSON and is kept under the name `aside`. `unreadable`: the disk did not give it. */
+  read(): Promise<
+    | { readonly found: 'nothing' }
+    | { readonly found: 'data'; readonly data: unknown }
+    | { readonly found: 'broken'; readonly aside: string }
+    | { readonly found: 'unreadable'; readonly cause: string }
+  >;
+  /** Durable when it resolves. Rejects with AppError `state_unwritable`. */
+  write(data: unknown): Promise<void>;
+  /** Copies the present document under another name, which it gives. Never rejects. */
+  keepAside(): Promise<string>;
+}
+
+/** Speeds of a profile, learned from answers; tokens per second. */
+export interface LearnedSpeed {
+  readonly prompt: number | null;
+  readonly generation: number | null;
+}
+
+/** Small things that must survive a restart. */
+export interface StoredState {
+  /** Uuid in the owner label of our containers. */
+  readonly owner: string;
+  /** Of the embedded broker, where the configuration gives none. */
+  readonly brokerPassword: string;
+  /** Number of the newest fact that the broker has taken. */
+  readonly outbox: number;
+  readonly counters: { readonly requests: number; readonly failed: number; readonly failovers: number };
+  /** By profile hash. */
+  readonly speeds: Readonly<Record<string, LearnedSpeed>>;
+}
+
+export interface Store {
+  state(): StoredState;
+  /** Kept in memory at once, on disk a few seconds later with all other changes of that time. */
+  update(change: Partial<Omit<StoredState, 'owner' | 'brokerPassword'>>): void;
+  /** Resolves when all is on disk, or when that failed and was reported. */
+  flush(): Promise<void>;
+}

@@ -1,0 +1,142 @@
+/**
+ * What may be set from the page or from Home Assistant. A key is the configuration's own path with dots
+ * (`memory.budget`, `models.chat.idleUnload`). What could run other code or read other files (images,
+ * engines, paths, devices, model env) is not among them.
+ */
+import { z } from 'zod';
+import { MODES, type Mode } from '../core/types.ts';
+import { choice, durationOr, wholeNumber, yesNo } from './leaves.ts';
+import { nearest } from './nearest.ts';
+import { schedulesSchema } from './schema-outside.ts';
+import {
+  failoverSchema,
+  logSchema,
+  memorySchema,
+  promptStateSchema,
+  queueSchema,
+  shutdownSchema,
+} from './schema-service.ts';
+
+/** `duration` also takes seconds, `size` bytes, as numbers: the units of `/admin/state`. */
+type Kind = 'duration' | 'size' | 'plain';
+
+interface SettingForm {
+  readonly kind: Kind;
+  readonly schema: z.ZodType;
+}
+
+const plain = (schema: z.ZodType): SettingForm => ({ kind: 'plain', schema });
+const lasting = (schema: z.ZodType): SettingForm => ({ kind: 'duration', schema });
+const sized = (schema: z.ZodType): SettingForm => ({ kind: 'size', schema });
+
+const memory = memorySchema.unwrap().shape;
+const queue = queueSchema.unwrap().shape;
+const failover = failoverSchema.unwrap().shape;
+const promptState = promptStateSchema.unwrap().shape;
+const shutdown = shutdownSchema.unwrap().shape;
+
+const GLOBAL: Readonly<Record<string, SettingForm>> = {
+  language: plain(choice(['auto', 'en', 'ko', 'zh'])),
+  'memory.reserve': sized(memory.reserve),
+  'memory.budget': sized(memory.budget),
+  'queue.depth': plain(queue.depth),
+  'queue.deadline': lasting(queue.deadline),
+  'failover.resume': plain(failover.resume),
+  'failover.firstToken': lasting(failover.firstToken),
+  'failover.stall': lasting(failover.stall),
+  'failover.returnAfter': lasting(failover.returnAfter),
+  'failover.streamKeepalive': lasting(failover.streamKeepalive),
+  'promptState.keep': plain(promptState.keep),
+  'promptState.size': sized(promptState.size),
+  'promptState.maxAge': lasting(promptState.maxAge),
+  'promptState.writesPerDay': sized(promptState.writesPerDay),
+  'shutdown.instances': plain(shutdown.instances),
+  'shutdown.grace': lasting(shutdown.grace),
+  schedules: plain(schedulesSchema),
+  'log.level': plain(logSchema.unwrap().shape.level),
+};
+
+const MODEL: Readonly<Record<string, SettingForm>> = {
+  mode: plain(z.enum(MODES as [Mode, ...Mode[]], { error: `one of ${MODES.join(', ')}` })),
+  keepLoaded: plain(yesNo()),
+  idleUnload: lasting(durationOr('never')),
+  context: plain(wholeNumber(128, 10_485_760)),
+  parallel: plain(wholeNumber(1, 64)),
+};
+
+export const GLOBAL_SETTINGS = Object.keys(GLOBAL);
+export const MODEL_SETTINGS = Object.keys(MODEL);
+
+/** MQTT's names, whose numbers are minutes and GiB; the keys they stand for. */
+const SHORT_NAMES: Readonly<Record<string, string>> = {
+  keep_loaded: 'keepLoaded',
+  idle_unload: 'idleUnload',
+  ram_budget: 'memory.budget',
+};
+
+export interface CheckedSetting {
+  /** The full key. */
+  readonly key: string;
+  /** As it is kept in settings.json: in the notation of the configuration file. */
+  readonly written: unknown;
+  /** Milliseconds, bytes, or the plain value. */
+  readonly value: unknown;
+}
+
+/** `models.chat.mode` -> its model and key; null for a key that is not of a model. Names may have dots. */
+export function modelKey(key: string): { readonly model: string; readonly key: string } | null {
+  const match = /^models\.(.+)\.([^.]+)$/.exec(key);
+  return match?.[1] === undefined || match[2] === undefined ? null : { model: match[1], key: match[2] };
+}
+
+function formOf(key: string): SettingForm | undefined {
+  const ofModel = modelKey(key);
+  const forms = ofModel === null ? GLOBAL : MODEL;
+  const name = ofModel === null ? key : ofModel.key;
+  return Object.hasOwn(forms, name) ? forms[name] : undefined;
+}
+
+/** The full key of a key that may be one of MQTT's names. */
+function fullKey(key: string): string {
+  const ofModel = modelKey(key);
+  if (ofModel === null) return key === 'ram_budget' ? 'memory.budget' : key;
+  return `models.${ofModel.model}.${SHORT_NAMES[ofModel.key] ?? ofModel.key}`;
+}
+
+/** Checks one setting; otherwise what was expected. */
+export function checkSetting(given: string, input: unknown): CheckedSetting | { readonly expected: string } {
+  const key = fullKey(given);
+  const form = formOf(key);
+  if (form === undefined) return { expected: unknownKey(key) };
+  const written = notation(form.kind, input, given === key ? 'base' : 'mqtt', key);
+  const parsed = form.schema.safeParse(written);
+  if (written === undefined || !parsed.success) {
+    return { expected: parsed.error?.issues[0]?.message ?? 'a value' };
+  }
+  return { key, written, value: parsed.data };
+}
+
+function unknownKey(key: string): string {
+  const ofModel = modelKey(key);
+  const known = ofModel === null ? GLOBAL_SETTINGS : MODEL_SETTINGS;
+  const near = nearest(ofModel === null ? key : ofModel.key, known);
+  const names = ofModel === null ? [...known, ...MODEL_SETTINGS.map((name) => `models.NAME.${name}`)] : known;
+  return `${near === null ? '' : `${near}, or `}one of ${names.join(', ')}`;
+}
+
+/** Numbers become the notation of the file: `10m` of 600 (seconds) or of 10 (MQTT's minutes). */
+function notation(kind: Kind, input: unknown, units: 'base' | 'mqtt', key: string): unknown {
+  if (kind === 'plain') return input;
+  if (input === null && key.endsWith('.idleUnload')) return 'never';
+  const number =
+    units === 'mqtt' && typeof input === 'string' && /^\d+(\.\d+)?$/.test(input) ? Number(input) : input;
+  if (typeof number !== 'number' || !Number.isFinite(number) || number < 0) return input;
+  if (kind === 'size') return units === 'mqtt' ? `${number}GiB` : `${number}B`;
+  if (units === 'mqtt' && number === 0) return 'never';
+  return units === 'mqtt' ? `${number}m` : `${number}s`;
+}
+
+/** A value as the admin API shows it: durations in seconds, sizes in bytes, words as they are. */
+export function shownSetting(key: string, value: unknown): unknown {
+  return formOf(key)?.kind === 'duration' && typeof value === 'number' ? value / 1000 : value;
+}
