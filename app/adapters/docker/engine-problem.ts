@@ -53,3 +53,26 @@ function words(engine: string, socket: string, error: AppError): { code: string;
       };
   }
 }
+
+export function imageMissing(image: string, engine: string): Problem {
+  return {
+    code: 'image_missing',
+    text: `The image ${image} is not on the engine "${engine}".`,
+    fix: `Pull it: docker pull ${image}`,
+    params: { image, engine },
+  };
+}
+
+export function holderFailed(detail: string): Problem {
+  return {
+    code: 'holder_failed',
+    text: `The network for the instances could not be made: ${detail}.`,
+    fix: 'Look whether Docker can still make networks and containers (docker network ls, docker system df).',
+    params: { detail },
+  };
+}
+
+export function modelsNotShared(text: string): Problem {
+  const fix = 'Mount a host folder or a volume at the models folder of the Llamastead container.';
+  return { code: 'models_not_shared', text, fix };
+}

@@ -16,7 +16,7 @@ export interface Guarded {
   /** Quiet where it does not run or is gone. */
   kill(container: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /** SIGKILL where it runs, then removal; quiet where it is gone or going. */
-  remove(container: string): Promise<void>;
+  remove(container: string, milliseconds?: number): Promise<void>;
   createNetwork(name: string, labels: Record<string, string>): Promise<string>;
   /** Quiet where it is gone, somebody else's, or in use. */
   removeNetwork(network: string): Promise<void>;
@@ -36,6 +36,7 @@ export function guarded(api: DockerApi, owner: string): Guarded {
   async function ours<T>(
     container: string,
     change: (container: Docker.Container) => Promise<T>,
+    milliseconds?: number,
   ): Promise<T | undefined> {
     if (!known.has(container)) {
       const found = await api.inspect(container);
@@ -43,7 +44,7 @@ export function guarded(api: DockerApi, owner: string): Guarded {
       if (found.Config.Labels[LABELS.owner] !== owner) throw notOurs('container', container);
       known.add(container);
     }
-    return api.call((docker) => change(docker.getContainer(container)));
+    return api.call((docker) => change(docker.getContainer(container)), milliseconds);
   }
 
   async function ownNetwork(network: string): Promise<boolean> {
