@@ -40,7 +40,9 @@ export type ContainersInput = Extract<
       | 'instance_paused'
       | 'containers_observed'
       | 'engine_reachable'
-      | 'engine_unreachable';
+      | 'engine_unreachable'
+      | 'problem_seen'
+      | 'problem_gone';
   }
 >;
 
@@ -51,9 +53,15 @@ export type StartResult =
 
 /** llama-server containers of one home on one or more Docker engines. */
 export interface Containers {
-  /** Connects, finds out who we are, makes the holder, observes, then follows events; retries by itself. */
+  /**
+   * Connects, finds out who we are, makes the holder, observes, then follows events; retries by itself.
+   * Resolves after the first try on each engine, good or bad; the reports tell which.
+   */
   open(report: (input: ContainersInput) => void): Promise<void>;
-  /** Resolves when the instance answered a tiny completion, or with the evidence of its failure; never rejects. */
+  /**
+   * Resolves when the instance answered a tiny completion, or with the evidence of its failure; never rejects.
+   * A failed start or adoption leaves its container, if there is one, to `remove`.
+   */
   start(plan: InstancePlan): Promise<StartResult>;
   adopt(instance: InstanceId, container: string, profile: Profile, model: string): Promise<StartResult>;
   /** Undefined before it runs and after its removal began. */

@@ -1,0 +1,78 @@
+/**
+ * Why an engine can't be used, and what to do: for people.
+ */
+import type { Problem } from '../../core/types.ts';
+import type { AppError } from '../../errors.ts';
+
+/** `error` is a `docker_unreachable`, `docker_refused` or `docker_too_old`. */
+export function engineProblem(engine: string, socket: string, error: AppError): Problem {
+  const params = { engine, socket, detail: error.message };
+  const { code, text, fix } = words(engine, socket, error);
+  return { code, text, fix, params };
+}
+
+function words(engine: string, socket: string, error: AppError): { code: string; text: string; fix: string } {
+  if (error.code === 'docker_too_old') {
+    return {
+      code: 'docker_too_old',
+      text: `The Docker engine "${engine}" is too old: ${error.message}.`,
+      fix: 'Update Docker to 20.10 or later.',
+    };
+  }
+  switch (error.details['system']) {
+    case 'ENOENT':
+      return {
+        code: 'docker_socket_missing',
+        text: `Docker's socket ${socket} is not there.`,
+        fix: `Mount it into Llamastead's container (-v /var/run/docker.sock:${socket}), or name the right one in engines.${engine}.socket.`,
+      };
+    case 'EACCES':
+    case 'EPERM':
+      return {
+        code: 'docker_socket_forbidden',
+        text: `Llamastead may not use Docker's socket ${socket}: permission denied.`,
+        fix: 'Run Llamastead as root, or add the group that owns the socket (group_add in the compose file).',
+      };
+    case 'ECONNREFUSED':
+      return {
+        code: 'docker_not_running',
+        text: `Docker's socket ${socket} is there, but no Docker answers on it.`,
+        fix: 'Start Docker on the host (systemctl start docker). After a reinstall of Docker restart Llamastead, so that it gets the new socket.',
+      };
+    case 'ETIMEDOUT':
+      return {
+        code: 'docker_not_answering',
+        text: `The Docker engine "${engine}" does not answer: ${error.message}.`,
+        fix: 'Look whether the host is out of memory or its disk hangs; restart Docker if it stays so.',
+      };
+    default:
+      return {
+        code: 'docker_failed',
+        text: `The Docker engine "${engine}" on ${socket} can't be used: ${error.message}.`,
+        fix: 'Look into the log of the Docker service (journalctl -u docker).',
+      };
+  }
+}
+
+export function imageMissing(image: string, engine: string): Problem {
+  return {
+    code: 'image_missing',
+    text: `The image ${image} is not on the engine "${engine}".`,
+    fix: `Pull it: docker pull ${image}`,
+    params: { image, engine },
+  };
+}
+
+export function holderFailed(detail: string): Problem {
+  return {
+    code: 'holder_failed',
+    text: `The network for the instances could not be made: ${detail}.`,
+    fix: 'Look whether Docker can still make networks and containers (docker network ls, docker system df).',
+    params: { detail },
+  };
+}
+
+export function modelsNotShared(text: string): Problem {
+  const fix = 'Mount a host folder or a volume at the models folder of the Llamastead container.';
+  return { code: 'models_not_shared', text, fix };
+}

@@ -1,0 +1,102 @@
+/**
+ * The Containers port on one engine: wires the parts together.
+ */
+import { randomInt } from 'node:crypto';
+import { AppError } from '../../errors.ts';
+import type { Containers, ContainersInput } from '../../ports.ts';
+import { adoptInstance } from './adopt.ts';
+import type { EngineFacts } from './api.ts';
+import { dockerApi } from './api.ts';
+import type { EngineContext } from './context.ts';
+import { examined } from './evidence.ts';
+import { following } from './following.ts';
+import { guarded } from './guarded.ts';
+import { holders } from './holder.ts';
+import { modelsMount } from './models-mount.ts';
+import { networkName } from './names.ts';
+import type { DockerOptions, EngineConfig } from './options.ts';
+import { TIMING } from './options.ts';
+import { PORTS, portAllocator } from './port-allocator.ts';
+import { notStarted, registry } from './registry.ts';
+import { removeContainer, removeInstance } from './remove.ts';
+import { servicesMemory } from './services-memory.ts';
+import { startInstance } from './start.ts';
+import type { Self } from './whoami.ts';
+import { networkPlan } from './whoami.ts';
+
+export interface EngineContainers extends Omit<Containers, 'open'> {
+  open(): Promise<void>;
+  has(instance: string): boolean;
+}
+
+export function engineContainers(
+  engine: string,
+  { socket }: EngineConfig,
+  options: DockerOptions,
+  report: (input: ContainersInput) => void,
+): EngineContainers {
+  const { clock, log } = options;
+  const timing = { ...TIMING, ...options.timing };
+  const owner = { home: options.home, owner: options.owner, engine };
+  const api = dockerApi(socket, clock, timing.call);
+  const change = guarded(api, options.owner);
+  let connected: { readonly facts: EngineFacts; readonly self: Self | null } | undefined;
+  const now = () => {
+    if (connected === undefined) throw new AppError('docker_unreachable', 'the engine is not reached');
+    return connected;
+  };
+  const plan = () => networkPlan(options.network, now().self, networkName(options.home));
+  const context: EngineContext = {
+    owner,
+    api,
+    change,
+    clock,
+    log,
+    timing,
+    report,
+    registry: registry(),
+    ports: portAllocator(timing.portRest, randomInt(PORTS)),
+    holders: holders({ owner, image: options.holderImage, api, change, log, network: plan }),
+    facts: () => now().facts,
+    modelsMount: () => {
+      const { self, facts } = now();
+      const { here, onHost } = options.models;
+      return modelsMount(here, onHost, self?.mounts ?? null, facts.subpath);
+    },
+  };
+  const parts = following(context, options, {
+    connected: (facts, self) => {
+      connected = { facts, self };
+    },
+    lost: () => {
+      connected = undefined;
+    },
+    socket,
+  });
+
+  const { registry: instances } = context;
+  return {
+    open: parts.open,
+    has: (instance) => instances.get(instance) !== undefined,
+    start: (it) => startInstance(context, it),
+    adopt: (instance, container, profile) => adoptInstance(context, instance, container, profile),
+    address(instance) {
+      const entry = instances.get(instance);
+      return entry?.phase === 'ready' ? (entry.address ?? undefined) : undefined;
+    },
+    async examine(instance) {
+      const entry = instances.get(instance);
+      return entry === undefined ? notStarted('no such instance') : examined(context, entry);
+    },
+    async remove(instance, how) {
+      const entry = instances.get(instance);
+      return entry === undefined ? { memoryBack: true } : removeInstance(context, entry, how);
+    },
+    removeContainer: (_engine, container) => removeContainer(context, container),
+    servicesMemory: () => servicesMemory(api, options.owner, connected?.self?.id ?? null),
+    async close(how) {
+      await parts.close();
+      if (how.holders && connected !== undefined) await context.holders.removeAll();
+    },
+  };
+}

@@ -1,0 +1,139 @@
+/**
+ * What is done at each connection to an engine, and with each of its events.
+ */
+import type { Problem } from '../../core/types.ts';
+import type { EngineFacts } from './api.ts';
+import type { Connection } from './connection.ts';
+import { connection } from './connection.ts';
+import type { EngineContext } from './context.ts';
+import { deaths as makeDeaths } from './deaths.ts';
+import { dockerError, isUnreachable, refusedWith } from './docker-error.ts';
+import { engineProblem, holderFailed, imageMissing, modelsNotShared } from './engine-problem.ts';
+import { eventCursor, eventTime, readEvents } from './events.ts';
+import { LABELS } from './names.ts';
+import { observe } from './observe.ts';
+import type { DockerOptions } from './options.ts';
+import { alarm } from './pause.ts';
+import type { DockerEvent } from './schemas.ts';
+import type { Self } from './whoami.ts';
+import { whoAmI } from './whoami.ts';
+
+const MOUNTINFO = '/proc/self/mountinfo';
+/** Deadly to the holder; a paused one answers nobody. */
+const HOLDER_ENDS = new Set(['die', 'destroy', 'pause']);
+
+export interface FollowingParts {
+  readonly socket: string;
+  readonly connected: (facts: EngineFacts, self: Self | null) => void;
+  readonly lost: () => void;
+}
+
+export function following(
+  context: EngineContext,
+  options: DockerOptions,
+  { socket, connected, lost }: FollowingParts,
+): Connection {
+  const { api, clock, holders, log, owner, registry, report, timing } = context;
+  const deaths = makeDeaths(context);
+  const cursor = eventCursor();
+  const nextObservation = alarm(clock, () => void observed().catch(() => undefined));
+  const told = new Set<string>();
+  let reached = false;
+
+  function tellProblem(problem: Problem): void {
+    told.add(problem.code);
+    report({ type: 'problem_seen', problem });
+  }
+
+  function problemGone(...codes: readonly string[]): void {
+    for (const code of codes) if (told.delete(code)) report({ type: 'problem_gone', code });
+  }
+
+  async function observed(): Promise<void> {
+    nextObservation.arm(timing.observe);
+    await observe(context, deaths);
+  }
+
+  /** No instance can start without it, so its failure is told now; each start tries again. */
+  async function holderMade(): Promise<void> {
+    try {
+      await holders.ensure();
+      problemGone('image_missing', 'holder_failed');
+    } catch (thrown) {
+      const error = dockerError(thrown);
+      if (isUnreachable(error)) return;
+      log.warn({ error: error.message }, 'the holder could not be made');
+      const missing = refusedWith(error) === 404 && /no such image/i.test(error.message);
+      tellProblem(missing ? imageMissing(options.holderImage, owner.engine) : holderFailed(error.message));
+    }
+  }
+
+  function checkModels(): void {
+    try {
+      context.modelsMount();
+      problemGone('models_not_shared');
+    } catch (thrown) {
+      tellProblem(modelsNotShared(dockerError(thrown).message));
+    }
+  }
+
+  async function connect(signal: AbortSignal): Promise<{ ended: Promise<void> }> {
+    const facts = await api.connect();
+    connected(facts, await whoAmI(api, options.mountinfo ?? MOUNTINFO));
+    const stream = await api.events(`${LABELS.owner}=${owner.owner}`, cursor.since());
+    const stop = () => stream.destroy();
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    const ended = readEvents(stream, handle).finally(() => {
+      signal.removeEventListener('abort', stop);
+      nextObservation.cancel();
+    });
+    if (!reached) report({ type: 'engine_reachable', engine: owner.engine });
+    reached = true;
+    try {
+      checkModels();
+      await holderMade();
+      await observed();
+    } catch (thrown) {
+      stop();
+      throw thrown;
+    }
+    return { ended };
+  }
+
+  function handle(event: DockerEvent): void {
+    if (event.Type !== 'container' || !cursor.take(event)) return;
+    const { ID, Attributes } = event.Actor;
+    if (Attributes[LABELS.role] === 'holder') {
+      if (HOLDER_ENDS.has(event.Action)) holderEnded(ID);
+      return;
+    }
+    const entry = registry.find(ID, []);
+    if (entry === undefined) return;
+    const exitCode = Attributes['exitCode'];
+    deaths.seen(entry, {
+      action: event.Action,
+      at: eventTime(event),
+      exitCode: exitCode === undefined ? null : Number(exitCode),
+      signal: Attributes['signal'] ?? null,
+    });
+  }
+
+  function holderEnded(container: string): void {
+    const wasCurrent = holders.lost(container);
+    deaths.holderDied(container);
+    if (wasCurrent) void holderMade();
+  }
+
+  return connection({
+    clock,
+    retryMax: timing.retryMax,
+    connect,
+    problem: (error) => engineProblem(owner.engine, socket, error),
+    lost: (problem) => {
+      reached = false;
+      lost();
+      report({ type: 'engine_unreachable', engine: owner.engine, problem });
+    },
+  });
+}

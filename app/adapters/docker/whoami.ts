@@ -1,0 +1,70 @@
+/**
+ * The controller's own container as the engine knows it: its mounts and networks.
+ */
+import type { DockerApi } from './api.ts';
+import type { OwnMount } from './models-mount.ts';
+import { ownContainerIds } from './mountinfo.ts';
+import type { InspectedContainer } from './schemas.ts';
+
+export interface Self {
+  readonly id: string;
+  readonly mounts: readonly OwnMount[];
+  /** Names of the networks that it is on. */
+  readonly networks: readonly string[];
+  /** As Docker keeps it: `default`, `bridge`, `host`, `container:ID`, or a network. */
+  readonly networkMode: string;
+}
+
+/** Null where this process does not run in a container of this engine. */
+export async function whoAmI(api: DockerApi, mountinfo: string): Promise<Self | null> {
+  for (const id of ownContainerIds(mountinfo)) {
+    const found = await api.inspect(id);
+    if (found === undefined) continue;
+    const networkMode = found.HostConfig.NetworkMode ?? 'default';
+    // One that shares another's network has that one's.
+    const shared = networkMode.startsWith('container:')
+      ? await api.inspect(networkMode.slice('container:'.length))
+      : found;
+    return {
+      id: found.Id,
+      mounts: found.Mounts.map(ownMount),
+      networks: Object.keys((shared ?? found).NetworkSettings.Networks),
+      networkMode,
+    };
+  }
+  return null;
+}
+
+function ownMount(mount: InspectedContainer['Mounts'][number]): OwnMount {
+  return {
+    type: mount.Type === 'bind' || mount.Type === 'volume' ? mount.Type : 'other',
+    name: mount.Name ?? '',
+    source: mount.Source ?? '',
+    destination: mount.Destination,
+  };
+}
+
+/** Where the holder is put, so that this process reaches it. */
+export type NetworkPlan =
+  /** A network that is there already. */
+  | { readonly kind: 'use'; readonly name: string }
+  /** One made by us; `join`: this container is put on it as well. */
+  | { readonly kind: 'make'; readonly name: string; readonly join: string | null };
+
+const DEFAULT_BRIDGE = 'bridge';
+const UNUSABLE = new Set([DEFAULT_BRIDGE, 'host', 'none']);
+
+/**
+ * `wanted`: the configured network or `auto`; `ours`: the name of the network that we would make. A process
+ * on the host, or in the host's network, reaches every bridge network.
+ */
+export function networkPlan(wanted: string | 'auto', self: Self | null, ours: string): NetworkPlan {
+  if (wanted !== 'auto') return { kind: 'use', name: wanted };
+  if (self === null || self.networkMode === 'host') return { kind: 'make', name: ours, join: null };
+  const others = self.networks.filter((name) => !UNUSABLE.has(name) && name !== ours);
+  const [named] = others;
+  if (named !== undefined) return { kind: 'use', name: named };
+  // Its network is another container's, which is not ours to move.
+  if (self.networkMode.startsWith('container:')) return { kind: 'use', name: DEFAULT_BRIDGE };
+  return { kind: 'make', name: ours, join: self.networks.includes(ours) ? null : self.id };
+}
