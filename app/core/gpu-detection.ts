@@ -1,0 +1,200 @@
+/**
+ * From the graphics cards that the kernel shows to the GPUs that instances can be given, with the reason of
+ * each verdict. Discrete cards are used; an integrated GPU beside one is hidden; one alone is offered but
+ * not switched on, because its memory is the host's RAM and it is often slower than the CPU.
+ */
+import type { Gpu, GpuKind, Problem } from './types.ts';
+
+const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
+
+/** A card on the PCI bus, as sysfs and the NVIDIA driver describe it. */
+export interface Card {
+  /** `0000:01:00.0` */
+  readonly pci: string;
+  /** Numbers as in the PCI id list. */
+  readonly vendor: number;
+  readonly device: number;
+  /** Kernel driver; null: none is bound. */
+  readonly driver: string | null;
+  /** `card0`, `renderD128`. */
+  readonly nodes: readonly string[];
+  /** Bytes of its own memory, where the kernel tells. */
+  readonly vram: number | null;
+  /** amdgpu names the maker of the memory only where the card has its own. */
+  readonly vramVendor: string | null;
+  /** The product's name, where the driver tells. */
+  readonly model: string | null;
+}
+
+export interface DetectedGpu {
+  readonly gpu: Gpu;
+  /**
+   * `on`: used without being asked; `offered`: only when the configuration names it; `hidden`: an integrated
+   * one beside a discrete card; `unusable`: see `problem`.
+   */
+  readonly use: 'on' | 'offered' | 'hidden' | 'unusable';
+  readonly integrated: boolean;
+  readonly pci: string;
+  /** Device files that a container needs (`/dev/dri/renderD128`); empty for NVIDIA, which Docker adds itself. */
+  readonly nodes: readonly string[];
+  /** The verdict in one plain sentence. */
+  readonly why: string;
+  readonly problem: Problem | null;
+}
+
+const INTEL = 0x8086;
+const NVIDIA = 0x10de;
+const AMD = 0x1002;
+
+/** The GPUs to use without being asked. */
+export function gpusInUse(detected: readonly DetectedGpu[]): readonly Gpu[] {
+  return detected.filter(({ use }) => use === 'on').map(({ gpu }) => gpu);
+}
+
+/**
+ * VRAM left alone (bytes): 512 MiB; where another container holds memory of the card, the larger of 10 % of
+ * the total and 2 GiB.
+ */
+export function gpuHeadroom(total: number | null, heldByOthers: boolean): number {
+  if (!heldByOthers) return 512 * MIB;
+  return Math.max((total ?? 0) * 0.1, 2 * GIB);
+}
+
+/** Judges all cards of one machine together. `hasKfd`: ROCm's kernel interface is there. */
+export function judgeCards(
+  cards: readonly Card[],
+  { hasKfd, engine = 'local' }: { readonly hasKfd: boolean; readonly engine?: string },
+): readonly DetectedGpu[] {
+  const known = cards
+    .filter(({ vendor }) => [INTEL, NVIDIA, AMD].includes(vendor))
+    .toSorted((a, b) => (a.pci < b.pci ? -1 : 1));
+  const working = known.filter((card) => whyUnusable(card) === null);
+  const discrete = working.some((card) => !isIntegrated(card));
+  const indices = deviceIndices(working, hasKfd, discrete);
+  return known.map((card) => judge(card, { hasKfd, engine, discrete, index: indices.get(card) ?? 0 }));
+}
+
+interface Surroundings {
+  readonly hasKfd: boolean;
+  readonly engine: string;
+  readonly discrete: boolean;
+  readonly index: number;
+}
+
+function judge(card: Card, around: Surroundings): DetectedGpu {
+  const integrated = isIntegrated(card);
+  const problem = whyUnusable(card);
+  const gpu = gpuOf(card, around, integrated);
+  const common = { gpu, integrated, pci: card.pci, nodes: nodesOf(card) };
+  if (problem !== null) return { ...common, use: 'unusable', why: problem.text, problem };
+  if (!integrated) return { ...common, use: 'on', why: 'A graphics card with memory of its own.', problem };
+  if (around.discrete) {
+    return {
+      ...common,
+      use: 'hidden',
+      why: 'Integrated graphics beside a graphics card: left alone.',
+      problem,
+    };
+  }
+  return {
+    ...common,
+    use: 'offered',
+    why: 'Integrated graphics: it uses the host’s RAM and may be slower than the CPU, so it is used only when the configuration names it.',
+    problem,
+  };
+}
+
+function gpuOf(card: Card, { hasKfd, engine, index }: Surroundings, integrated: boolean): Gpu {
+  const kind = kindOf(card, hasKfd, integrated);
+  const total = integrated ? null : card.vram;
+  return {
+    name: card.model ?? `${VENDOR_NAMES[card.vendor] ?? 'GPU'} ${hex(card.device)}`,
+    kind,
+    engine,
+    devices: [`${DEVICE_PREFIX[kind]}${index}`],
+    env: kind === 'nvidia' ? { CUDA_DEVICE_ORDER: 'PCI_BUS_ID' } : {},
+    memory: integrated ? 'shared' : 'dedicated',
+    total,
+    headroom: gpuHeadroom(total, false),
+  };
+}
+
+const VENDOR_NAMES: Readonly<Record<number, string>> = {
+  [INTEL]: 'Intel graphics',
+  [NVIDIA]: 'NVIDIA',
+  [AMD]: 'AMD graphics',
+};
+
+const DEVICE_PREFIX: Readonly<Record<GpuKind, string>> = {
+  nvidia: 'CUDA',
+  amd: 'ROCm',
+  intel: 'Vulkan',
+  vulkan: 'Vulkan',
+};
+
+/** AMD cards need ROCm's kernel interface, and its support of integrated ones is poor: else Vulkan. */
+function kindOf({ vendor }: Card, hasKfd: boolean, integrated: boolean): GpuKind {
+  if (vendor === NVIDIA) return 'nvidia';
+  if (vendor === INTEL) return 'intel';
+  return hasKfd && !integrated ? 'amd' : 'vulkan';
+}
+
+/** Number of each card among those that its backend will list, in the order of the PCI bus. */
+function deviceIndices(
+  working: readonly Card[],
+  hasKfd: boolean,
+  discrete: boolean,
+): ReadonlyMap<Card, number> {
+  const next = new Map<string, number>();
+  const indices = new Map<Card, number>();
+  for (const card of working) {
+    const integrated = isIntegrated(card);
+    if (integrated && discrete) continue;
+    const prefix = DEVICE_PREFIX[kindOf(card, hasKfd, integrated)];
+    const index = next.get(prefix) ?? 0;
+    indices.set(card, index);
+    next.set(prefix, index + 1);
+  }
+  return indices;
+}
+
+/** Intel's own graphics sit on the root bus; AMD's have no memory maker; NVIDIA makes none for PCs. */
+function isIntegrated({ vendor, pci, vramVendor }: Card): boolean {
+  if (vendor === INTEL) return /^[0-9a-f]{4}:00:/i.test(pci);
+  if (vendor === AMD) return vramVendor === null || vramVendor === 'unknown';
+  return false;
+}
+
+function nodesOf({ vendor, nodes }: Card): readonly string[] {
+  return vendor === NVIDIA ? [] : nodes.toSorted().map((node) => `/dev/dri/${node}`);
+}
+
+const DRIVERS: Readonly<Record<number, readonly string[]>> = {
+  [INTEL]: ['i915', 'xe'],
+  [NVIDIA]: ['nvidia'],
+  [AMD]: ['amdgpu'],
+};
+
+function whyUnusable({ vendor, driver, pci, model }: Card): Problem | null {
+  const wanted = DRIVERS[vendor] ?? [];
+  if (driver !== null && wanted.includes(driver)) return null;
+  const name = model ?? `${VENDOR_NAMES[vendor]} (${pci})`;
+  const needed = wanted.join(' or ');
+  return {
+    code: 'gpu_driver_missing',
+    text:
+      driver === null
+        ? `The driver of ${name} is not loaded.`
+        : `${name} is held by the driver ${driver}, which cannot run models.`,
+    fix:
+      vendor === NVIDIA
+        ? 'Install the NVIDIA driver and its container toolkit on the host, then restart it.'
+        : `Load the kernel driver ${needed} on the host.`,
+    params: { gpu: name, driver: driver ?? '', needed },
+  };
+}
+
+function hex(value: number): string {
+  return value.toString(16).padStart(4, '0');
+}

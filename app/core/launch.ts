@@ -1,0 +1,103 @@
+/**
+ * The llama-server settings that decide memory, as a profile gives them: what the planner sets itself, and
+ * what the model's `env` (LLAMA_ARG_*) overrides. Defaults are llama-server's.
+ */
+import { elementBytes } from './gguf-types.ts';
+import type { Profile } from './types.ts';
+
+export interface Launch {
+  /** Tokens over all slots. */
+  readonly context: number;
+  readonly slots: number;
+  /** One pool of cells for all slots instead of one stream a slot. */
+  readonly unified: boolean;
+  /** Tokens of one physical batch. */
+  readonly microBatch: number;
+  /** Bytes of a cached element. */
+  readonly bytesK: number;
+  readonly bytesV: number;
+  readonly flashAttention: boolean;
+  /** Sliding-window layers keep the whole context too. */
+  readonly fullWindow: boolean;
+  /** Weights are rewritten in memory into a layout that the CPU reads faster. */
+  readonly repack: boolean;
+  /** Weights are mapped from the file (else read into anonymous memory). */
+  readonly mapped: boolean;
+  /** Layers on the GPU, counted with the output layer; Infinity: all. */
+  readonly gpuLayers: number;
+  readonly devices: readonly string[];
+  readonly kvOnHost: boolean;
+  readonly projectorOnHost: boolean;
+  /** Bytes of the prompt cache; null: the planner's cap. */
+  readonly promptCache: number | null;
+  /** Saved states a slot of models whose cache cannot be rolled back (windows, recurrent layers). */
+  readonly checkpoints: number;
+}
+
+const MIB = 1024 * 1024;
+const DEFAULT_MICRO_BATCH = 512;
+const DEFAULT_BATCH = 2048;
+
+/**
+ * Saved states a slot that instances are started with (`LLAMA_ARG_CTX_CHECKPOINTS`). llama-server's own
+ * default is 32, which for a hybrid model of 9B is 1.6 GiB a slot.
+ */
+export const CONTEXT_CHECKPOINTS = 4;
+
+/** The settings of a profile. A KV type that is not known counts as f16: the larger one. */
+export function launchOf(profile: Profile): Launch {
+  const { env } = profile;
+  const embedding = profile.task !== 'chat';
+  const batch = countOf(env['LLAMA_ARG_BATCH']) ?? DEFAULT_BATCH;
+  const microBatch = Math.min(countOf(env['LLAMA_ARG_UBATCH']) ?? DEFAULT_MICRO_BATCH, batch);
+  return {
+    context: profile.context * profile.parallel,
+    slots: profile.parallel,
+    unified: isOn(env['LLAMA_ARG_KV_UNIFIED'], false),
+    microBatch: embedding ? Math.max(microBatch, Math.min(batch, profile.context)) : microBatch,
+    bytesK: elementBytes(env['LLAMA_ARG_CACHE_TYPE_K'] ?? 'f16') ?? 2,
+    bytesV: elementBytes(env['LLAMA_ARG_CACHE_TYPE_V'] ?? 'f16') ?? 2,
+    flashAttention: isOn(env['LLAMA_ARG_FLASH_ATTN'], true),
+    fullWindow: isOn(env['LLAMA_ARG_SWA_FULL'], false),
+    repack: isOn(env['LLAMA_ARG_REPACK'], true) && env['LLAMA_ARG_NO_REPACK'] === undefined,
+    mapped: isMapped(env),
+    gpuLayers: gpuLayers(profile),
+    devices: profile.gpu?.devices ?? [],
+    kvOnHost: !isOn(env['LLAMA_ARG_KV_OFFLOAD'], true) || env['LLAMA_ARG_NO_KV_OFFLOAD'] !== undefined,
+    projectorOnHost: !isOn(env['LLAMA_ARG_MMPROJ_OFFLOAD'], true),
+    promptCache: promptCache(env['LLAMA_ARG_CACHE_RAM']),
+    checkpoints: embedding ? 0 : (countOf(env['LLAMA_ARG_CTX_CHECKPOINTS'], 0) ?? CONTEXT_CHECKPOINTS),
+  };
+}
+
+function gpuLayers({ placement, gpu, env }: Profile): number {
+  if (placement === 'cpu' || gpu === null) return 0;
+  return countOf(env['LLAMA_ARG_N_GPU_LAYERS'], 0) ?? Number.POSITIVE_INFINITY;
+}
+
+function isMapped(env: Profile['env']): boolean {
+  if (env['LLAMA_ARG_NO_MMAP'] !== undefined) return false;
+  const mode = env['LLAMA_ARG_LOAD_MODE'];
+  if (mode !== undefined) return !['none', 'dio', 'mlock'].includes(mode);
+  return isOn(env['LLAMA_ARG_MMAP'], true);
+}
+
+/** MiB to bytes; a negative value means no limit, which cannot be planned: the planner's cap stands. */
+function promptCache(text: string | undefined): number | null {
+  const mib = countOf(text, 0);
+  return mib === undefined ? null : mib * MIB;
+}
+
+function countOf(text: string | undefined, least = 1): number | undefined {
+  if (text === undefined || !/^\d+$/.test(text.trim())) return undefined;
+  const value = Number(text);
+  return Number.isSafeInteger(value) && value >= least ? value : undefined;
+}
+
+/** llama.cpp's words for switches; `auto` and anything unknown is the default. */
+function isOn(text: string | undefined, fallback: boolean): boolean {
+  const word = text?.trim().toLowerCase() ?? '';
+  if (['1', 'on', 'true', 'enabled'].includes(word)) return true;
+  if (['0', 'off', 'false', 'disabled'].includes(word)) return false;
+  return fallback;
+}

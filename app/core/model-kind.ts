@@ -1,0 +1,93 @@
+/**
+ * What a GGUF file is: a model to serve, a projector of one, or something else.
+ */
+import type { Gguf } from './gguf-types.ts';
+import { numberOf, textOf } from './model-shape.ts';
+
+export type Pooling = 'none' | 'embedding' | 'rerank';
+
+export type Kind =
+  | { readonly kind: 'model'; readonly pooling: Pooling }
+  | { readonly kind: 'projector' }
+  /** Adapters, importance matrices, draft heads: not served by themselves. */
+  | { readonly kind: 'other'; readonly why: string };
+
+/** Names of files that go with a model but are none: draft heads and importance matrices. */
+const COMPANION = /(^|[-_.])imatrix([-_.]|$)|^(mtp|eagle3|dflash|dspark)-/i;
+
+/** Architectures that only embed, in files that do not say so. */
+const EMBEDDING_ARCHITECTURES = new Set([
+  'bert',
+  'nomic-bert',
+  'nomic-bert-moe',
+  'neo-bert',
+  'jina-bert-v2',
+  'jina-bert-v3',
+  'modern-bert',
+  'gemma-embedding',
+]);
+
+const RANK = 4;
+
+/** Judges by `general.type`, then by architecture and the file's name (relative, with `/`). */
+export function classify(file: string, gguf: Gguf): Kind {
+  const base = file.slice(file.lastIndexOf('/') + 1);
+  const architecture = textOf(gguf.metadata, 'general.architecture') ?? '';
+  const type = textOf(gguf.metadata, 'general.type') ?? 'model';
+  if (/mmproj/i.test(base) || type === 'mmproj' || architecture === 'clip') return { kind: 'projector' };
+  if (type !== 'model') return { kind: 'other', why: `general.type is ${type}` };
+  if (COMPANION.test(base)) return { kind: 'other', why: 'a companion file by its name' };
+  return { kind: 'model', pooling: poolingOf(gguf, architecture) };
+}
+
+function poolingOf(gguf: Gguf, architecture: string): Pooling {
+  const pooling = numberOf(gguf.metadata, `${architecture}.pooling_type`) ?? 0;
+  if (pooling === RANK) return 'rerank';
+  return pooling > 0 || EMBEDDING_ARCHITECTURES.has(architecture) ? 'embedding' : 'none';
+}
+
+/**
+ * False where the projector makes vectors of another width than the model takes; true where one of the
+ * two does not say its width.
+ */
+export function projectorFits(projector: Gguf, embedding: number): boolean {
+  const widths = ['vision', 'audio']
+    .map((kind) => numberOf(projector.metadata, `clip.${kind}.projection_dim`))
+    .filter((width) => width !== undefined);
+  return widths.length === 0 || embedding === 0 || widths.includes(embedding);
+}
+
+/**
+ * The projector of a model among files that fit it: in the same folder, the one whose name has most in
+ * common with the model's, else the first by name; null where there is none.
+ */
+export function pairProjectors(model: string, projectors: readonly string[]): string | null {
+  const folder = folderOf(model);
+  const near = projectors.filter((file) => folderOf(file) === folder).toSorted();
+  let best: string | null = null;
+  let most = -1;
+  for (const file of near) {
+    const common = commonWords(model, file);
+    if (common > most) {
+      best = file;
+      most = common;
+    }
+  }
+  return best;
+}
+
+function folderOf(file: string): string {
+  return file.slice(0, Math.max(file.lastIndexOf('/'), 0));
+}
+
+function commonWords(a: string, b: string): number {
+  const words = new Set(wordsOf(a));
+  return wordsOf(b).filter((word) => words.has(word)).length;
+}
+
+function wordsOf(file: string): readonly string[] {
+  return file
+    .slice(file.lastIndexOf('/') + 1)
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u);
+}
