@@ -67,9 +67,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   ram_budget: {
     expected: 'GiB, as in 6 or 7.5',
     oneModel: false,
-    schema: decimal
-      .pipe(z.number().positive())
-      .transform((gib) => ({ set: 'ram_budget', value: Math.round(gib * GIB) })),
+    schema: decimal.transform((gib) => ({ set: 'ram_budget', value: Math.round(gib * GIB) })),
   },
 };
 

@@ -3,8 +3,9 @@
  * Format: https://www.home-assistant.io/integrations/mqtt/#mqtt-discovery
  */
 import type { ModelView, View } from '../../core/view.ts';
+import type { Scope } from './component-builders.ts';
 import type { Component, DeviceDocument, Removed } from './components.ts';
-import { type HomeScope, homeEntities, modelEntities, type Scope } from './entities.ts';
+import { type HomeScope, homeEntities, modelEntities } from './entities.ts';
 import { ramBudgetMax } from './payloads.ts';
 import { slugOf, slugsOf, type Topics } from './topics.ts';
 

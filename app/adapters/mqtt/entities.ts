@@ -4,19 +4,20 @@
  */
 import { FACT_TYPES } from '../../core/facts.ts';
 import type { Mode, ModelStatus, Placement, Reason } from '../../core/types.ts';
-import type { Button, Component, NumberEntity, Select, Sensor, Switch } from './components.ts';
+import {
+  button,
+  common,
+  counter,
+  gauge,
+  memory,
+  named,
+  number,
+  reads,
+  type Scope,
+  sensor,
+} from './component-builders.ts';
+import type { Component, Select, Switch } from './components.ts';
 import { IDLE_MAX } from './payloads.ts';
-
-/** Where the entities of one device read and write, and what their ids start with. */
-export interface Scope {
-  /** Of unique ids. */
-  readonly id: string;
-  /** Of entity ids: `[a-z0-9_]+`. */
-  readonly entity: string;
-  readonly state: string;
-  readonly availability: string;
-  command(key: string): string;
-}
 
 export interface HomeScope extends Scope {
   readonly metrics: string;
@@ -159,70 +160,6 @@ function ramBudget(scope: HomeScope): Record<string, Component> {
   const config = { device_class: 'data_size', unit_of_measurement: 'GiB', step: 0.1 } as const;
   return {
     ram_budget: number(scope, 'ram_budget', 'RAM budget', { ...config, max: scope.ramBudgetMax }),
-  };
-}
-
-type SensorExtras = Partial<Omit<Sensor, 'platform' | 'unique_id' | 'default_entity_id' | 'name'>>;
-
-function sensor(scope: Scope, key: string, name: string, extras: SensorExtras): Sensor {
-  return { platform: 'sensor', ...common(scope, 'sensor', key, name), ...reads(scope, key), ...extras };
-}
-
-function memory(scope: Scope, key: string, name: string): Sensor {
-  return sensor(scope, key, name, {
-    device_class: 'data_size',
-    unit_of_measurement: 'GiB',
-    state_class: 'measurement',
-    suggested_display_precision: 1,
-  });
-}
-
-function counter(scope: Scope, key: string, name: string, icon: string): Sensor {
-  return sensor(scope, key, name, { state_class: 'total_increasing', entity_category: 'diagnostic', icon });
-}
-
-/** Moves often and tells little: off until someone wants it. */
-function gauge(scope: Scope, key: string, name: string): Sensor {
-  return sensor(scope, key, name, {
-    state_class: 'measurement',
-    entity_category: 'diagnostic',
-    enabled_by_default: false,
-  });
-}
-
-function button(scope: Scope, key: string, name: string): Button {
-  return { platform: 'button', ...common(scope, 'button', key, name), command_topic: scope.command(key) };
-}
-
-type NumberExtras = Pick<NumberEntity, 'device_class' | 'unit_of_measurement' | 'max' | 'step'>;
-
-function number(scope: Scope, key: string, name: string, extras: NumberExtras): NumberEntity {
-  return {
-    platform: 'number',
-    ...common(scope, 'number', key, name),
-    ...reads(scope, key),
-    command_topic: scope.command(key),
-    min: 0,
-    mode: 'box',
-    entity_category: 'config',
-    ...extras,
-  };
-}
-
-function reads(scope: Scope, key: string) {
-  return { state_topic: scope.state, value_template: `{{ value_json.${key} }}` };
-}
-
-function common(scope: Scope, platform: string, key: string, name: string) {
-  return { ...named(scope, platform, key, name), availability_topic: scope.availability };
-}
-
-/** For entities that stay available when the home is not. */
-function named(scope: Scope, platform: string, key: string, name: string) {
-  return {
-    unique_id: `${scope.id}_${key}`,
-    default_entity_id: `${platform}.${scope.entity}_${key}`,
-    name,
   };
 }
 
