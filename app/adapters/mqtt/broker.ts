@@ -29,8 +29,8 @@ export interface Broker {
 
 const MAX_CLIENTS = 64;
 const MAX_RETAINED = 4096;
-/** Bytes of a packet, and of the first one, which comes from someone not yet known. */
-const LIMITS = { first: 16 * 1024, packet: 256 * 1024 };
+/** Bytes of a packet, and of the first one, a CONNECT, which comes from someone not yet known. */
+const LIMITS = { opening: 0x10, first: 16 * 1024, packet: 256 * 1024 };
 /** Milliseconds until a connection has to say who it is. */
 const CONNECT_TIMEOUT = 10_000;
 const BAD_PASSWORD = 4;

@@ -14,13 +14,16 @@ const PLAIN: Translator = {
   fromBroker: (packet) => [packet],
 };
 
+/** What the broker itself sends is not bounded; it begins with a CONNACK. */
+const OUR_OWN = { opening: 0x20, first: Number.POSITIVE_INFINITY, packet: Number.POSITIVE_INFINITY };
+
 /**
  * The stream that the broker talks to instead of the socket; each ends with the other. `clientId` names
  * MQTT 5 clients that don't name themselves. Bad packets end the connection.
  */
 export function clientStream(socket: Socket, limits: FrameLimits, clientId: () => string): Duplex {
   const fromSocket = frameReader(limits);
-  const fromBroker = frameReader({ first: Number.POSITIVE_INFINITY, packet: Number.POSITIVE_INFINITY });
+  const fromBroker = frameReader(OUR_OWN);
   let translator: Translator | null = null;
   const stream = new Duplex({
     read: () => void socket.resume(),

@@ -5,6 +5,8 @@
 import { AppError } from '../../errors.ts';
 
 export interface FrameLimits {
+  /** First byte of the first packet: another program at the door is known by it at once. */
+  readonly opening: number;
   /** Bytes of the first packet, which comes before anyone is known. */
   readonly first: number;
   /** Bytes of every other packet. */
@@ -16,7 +18,7 @@ export interface FrameLimits {
  * `mqtt_too_large` (details: bytes, limit), the latter as soon as the length is known.
  */
 export function frameReader(limits: FrameLimits): (chunk: Buffer) => readonly Buffer[] {
-  let limit = limits.first;
+  let first = true;
   let kept: Buffer[] = [];
   let size = 0;
   let wanted = 2;
@@ -27,8 +29,10 @@ export function frameReader(limits: FrameLimits): (chunk: Buffer) => readonly Bu
     // Joined only when there is enough, so that many small chunks cost no more than one large one.
     while (size >= wanted) {
       const bytes = kept.length === 1 ? (kept[0] ?? Buffer.alloc(0)) : Buffer.concat(kept);
+      if (first && bytes[0] !== limits.opening) throw malformed('the first packet is not the one expected');
       const length = packetLength(bytes);
       wanted = length ?? bytes.length + 1;
+      const limit = first ? limits.first : limits.packet;
       if (wanted > limit) throw tooLarge(wanted, limit);
       const whole = length !== null && bytes.length >= length;
       if (whole) packets.push(bytes.subarray(0, length));
@@ -37,7 +41,7 @@ export function frameReader(limits: FrameLimits): (chunk: Buffer) => readonly Bu
       size = rest.length;
       if (whole) {
         wanted = 2;
-        limit = limits.packet;
+        first = false;
       }
     }
     return packets;
@@ -53,7 +57,11 @@ function packetLength(bytes: Buffer): number | null {
     rest += (byte & 0x7f) * 128 ** (i - 1);
     if (byte < 0x80) return 1 + i + rest;
   }
-  throw new AppError('mqtt_malformed', 'an MQTT packet has a length of more than four bytes');
+  throw malformed('a length has more than four bytes');
+}
+
+function malformed(message: string): AppError {
+  return new AppError('mqtt_malformed', `not MQTT: ${message}`);
 }
 
 function tooLarge(bytes: number, limit: number): AppError {

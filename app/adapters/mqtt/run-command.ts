@@ -74,7 +74,7 @@ export async function runCommand(
   const results = await Promise.all(ask(parsed.asked, names, deps));
   const errors = results.flatMap((result) => (result.ok ? [] : [result.message]));
   if (errors.length > 0) return { ...head, ok: false, error: errors.join('; ') };
-  return { ...head, ok: true, seq: Math.max(...results.map((result) => (result.ok ? result.seq : 0))) };
+  return { ...head, ok: true, seq: deps.events.seq };
 }
 
 /** Names of the models that are meant, or why there are none. */
@@ -95,7 +95,7 @@ function ask(asked: Asked, models: readonly string[], deps: CommandDeps): Promis
   return settings.map(({ key, value }) =>
     settled(async () => {
       await deps.settings.set(key, value);
-      return { ok: true, seq: deps.events.seq };
+      return { ok: true };
     }),
   );
 }
