@@ -1,0 +1,79 @@
+/**
+ * What the publisher keeps over a restart, so that no event is told twice and no entity stays behind.
+ */
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { Clock } from '../../ports.ts';
+import { pace } from './pace.ts';
+
+/** What has to outlive a restart. */
+export interface MqttMemory {
+  /** Number of the last event that the broker took. */
+  readonly told: number;
+  /** Devices announced to Home Assistant: object id -> component key -> platform. */
+  readonly announced: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+/** A small file in the state folder. */
+export interface MqttMemoryStore {
+  /** What was saved last, as it was read; null where there is nothing. */
+  load(): Promise<unknown>;
+  save(memory: MqttMemory): Promise<void>;
+}
+
+/** The memory in use; changes are saved at most once a second. */
+export interface KeptMemory {
+  read(): MqttMemory;
+  change(part: Partial<MqttMemory>): void;
+  /** Saves what is not saved yet. */
+  flush(): Promise<void>;
+}
+
+const SAVE_EVERY = 1_000;
+
+const memorySchema = z.object({
+  told: z.int().nonnegative(),
+  announced: z.record(z.string(), z.record(z.string(), z.string())),
+});
+
+/**
+ * Without a readable one nothing before `newest` is told: an old event that fires again is worse than one
+ * that is left out. A number above it belongs to a log that is gone.
+ */
+export async function keptMemory(
+  store: MqttMemoryStore,
+  newest: number,
+  clock: Clock,
+  log: Logger,
+): Promise<KeptMemory> {
+  const loaded = memorySchema.safeParse(await store.load().catch(() => null));
+  let memory: MqttMemory = loaded.success ? loaded.data : { told: newest, announced: {} };
+  if (memory.told > newest) memory = { ...memory, told: newest };
+  let saved = memory;
+  let saving = Promise.resolve();
+  const save = () => {
+    saving = saving.then(async () => {
+      const wanted = memory;
+      if (wanted === saved) return;
+      try {
+        await store.save(wanted);
+        saved = wanted;
+      } catch (error) {
+        log.warn({ error }, 'MQTT: the position in the events could not be saved');
+      }
+    });
+    return saving;
+  };
+  const saves = pace(clock, SAVE_EVERY, () => void save());
+  return {
+    read: () => memory,
+    change(part) {
+      memory = { ...memory, ...part };
+      saves.ask();
+    },
+    flush() {
+      saves.stop();
+      return save();
+    },
+  };
+}
