@@ -1,55 +1,79 @@
 /**
- * The one address: model API, admin API, page, metrics, health on one port.
+ * The one address: model API, admin API, page, metrics, health on one port. A model request passes one
+ * check and nothing else on its way to the forwarder; all the rest is an Express application.
  */
-import type { RequestHandler } from 'express';
-import type { Clock, EventLog, Gate, Settings } from '../../ports.ts';
-import type { Metrics } from './metrics.ts';
-import type { Security } from './security/guard.ts';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { AppError } from '../../errors.ts';
+import { createHub } from './admin/hub.ts';
+import { application } from './application.ts';
+import { sendError } from './errors.ts';
+import { type Lifecycle, lifecycle } from './lifecycle.ts';
+import type { HttpLog, HttpServerOptions, ModelHandler } from './options.ts';
+import { requestIdOf } from './request-id.ts';
+import { deny } from './security/enforce.ts';
+import { createGuard, type Guard } from './security/guard.ts';
 
-/** What the probes tell; each reason is a plain sentence. */
-export interface Health {
-  readonly alive: boolean;
-  readonly ready: boolean;
-  readonly reasons: readonly string[];
+export type { HttpAddress, Lifecycle as HttpServer } from './lifecycle.ts';
+export type { Health, HttpLog, HttpServerOptions, ModelHandler } from './options.ts';
+
+const MOST_CONNECTIONS = 2_048;
+const MOST_HEADERS = 100;
+
+/**
+ * `requestTimeout` runs only until the request is read whole, so it cuts no slow answer; it is long enough
+ * for a picture over poor Wi-Fi. Most proxies and clients keep an idle connection for a minute at most.
+ */
+const LIMITS = {
+  keepAliveTimeout: 65_000,
+  headersTimeout: 30_000,
+  requestTimeout: 30 * 60_000,
+  connectionsCheckingInterval: 10_000,
+  maxHeaderSize: 16 * 1_024,
+  keepAlive: true,
+  keepAliveInitialDelay: 60_000,
+} as const;
+
+/** Builds the server; nothing listens before `listen`. */
+export function httpServer(options: HttpServerOptions): Lifecycle {
+  const { gate, events, clock, log } = options;
+  const guard = createGuard({
+    security: options.security,
+    clock,
+    onWrongToken: (address) => log.warn({ address }, 'a wrong token was sent'),
+  });
+  const hub = createHub({ gate, events, clock, mayListen: (req) => guard.admin(req) === null });
+  const app = application({ ...options, guard, hub });
+  const server = createServer(LIMITS, dispatch(options.modelApi, guard, app, log));
+  server.maxConnections = MOST_CONNECTIONS;
+  server.maxHeadersCount = MOST_HEADERS;
+  return lifecycle({ server, listen: options.listen, clock, onClosing: hub.close });
 }
 
-/** Where the server listens. */
-export interface HttpAddress {
-  readonly host: string;
-  readonly port: number;
+function dispatch(modelApi: ModelHandler, guard: Guard, app: RequestListener, log: HttpLog): RequestListener {
+  return (req, res) => {
+    if (!isModelPath(req.url ?? '')) {
+      app(req, res);
+      return;
+    }
+    const denial = guard.model(req);
+    if (denial !== null) {
+      deny(req, res, denial);
+      return;
+    }
+    try {
+      modelApi(req, res, (error) => (error === undefined ? app(req, res) : failed(req, res, error, log)));
+    } catch (error) {
+      failed(req, res, error, log);
+    }
+  };
 }
 
-export interface HttpLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
+function failed(req: IncomingMessage, res: ServerResponse, thrown: unknown, log: HttpLog): void {
+  log.error({ err: AppError.from(thrown) }, 'the model API failed');
+  if (res.headersSent) res.destroy();
+  else sendError(res, 'internal', 'Llamastead failed to answer this; its log says why.', requestIdOf(req));
 }
 
-export interface HttpServerOptions {
-  readonly listen: HttpAddress;
-  /** Answers `/v1/*` and `/api/*`; calls `next` for a path that it does not know. */
-  readonly modelApi: RequestHandler;
-  readonly gate: Gate;
-  readonly events: EventLog;
-  readonly settings: Settings;
-  /** Read on each request: a reload may change it. */
-  readonly security: () => Security;
-  readonly health: () => Health;
-  readonly metrics: Metrics;
-  /** Folder of the built page. */
-  readonly webRoot: string;
-  /** Language of the page: `auto` follows the browser. */
-  readonly language: () => 'auto' | 'en' | 'ko' | 'zh';
-  readonly clock: Clock;
-  readonly log: HttpLog;
-}
-
-export interface HttpServer {
-  /** Resolves with the address once it listens (port 0: a free one); rejects with AppError `listen_failed`. */
-  listen(): Promise<HttpAddress>;
-  /** Accepts no more, ends event streams, gives requests in flight `graceMs` to end, then cuts them. */
-  close(graceMs: number): Promise<void>;
-}
-
-export function httpServer(_options: HttpServerOptions): HttpServer {
-  throw new Error('not built yet');
+function isModelPath(url: string): boolean {
+  return url.startsWith('/v1/') || url.startsWith('/api/');
 }
