@@ -1,0 +1,73 @@
+/**
+ * Small parts of the admin API's routes: which methods a path takes, and errors as answers.
+ */
+import express, { type ErrorRequestHandler, type RequestHandler, type Router } from 'express';
+import { z } from 'zod';
+import { AppError } from '../../../errors.ts';
+import { sendError, statusOf } from '../errors.ts';
+import { requestIdOf } from '../request-id.ts';
+
+type Method = 'get' | 'post' | 'patch' | 'delete';
+
+/** Registers a path with the methods that it takes; any other gets 405 with Allow. */
+export function route(router: Router, path: string, methods: Partial<Record<Method, RequestHandler>>): void {
+  const entry = router.route(path);
+  if (methods.get !== undefined) entry.get(methods.get);
+  if (methods.post !== undefined) entry.post(methods.post);
+  if (methods.patch !== undefined) entry.patch(methods.patch);
+  if (methods.delete !== undefined) entry.delete(methods.delete);
+  const allowed = Object.keys(methods).map((method) => method.toUpperCase());
+  entry.all((req, res) => {
+    res.setHeader('allow', allowed.join(', '));
+    const message = `${req.method} is not possible here, only ${allowed.join(', ')}.`;
+    sendError(res, 'method_not_allowed', message, requestIdOf(req));
+  });
+}
+
+/** A body in another form is refused by name: a page of another site could send it without asking first. */
+const onlyJson: RequestHandler = (req, _res, next) => {
+  // `is` gives null where there is no body.
+  if (req.is('application/json') !== false) return next();
+  const given = JSON.stringify((req.headers['content-type'] ?? 'nothing').slice(0, 100));
+  next(new AppError('invalid_request', `Content-Type is ${given}, expected application/json.`));
+};
+
+/** Reads a JSON body of at most 64 KiB into `req.body`. */
+export const jsonBody: RequestHandler[] = [onlyJson, express.json({ limit: '64kb' })];
+
+/** The last handler: names what does not exist. */
+export const notFound: RequestHandler = (req, res) => {
+  const path = req.originalUrl.split('?', 1)[0]?.slice(0, 200) ?? '';
+  sendError(res, 'not_found', `There is nothing at ${req.method} ${path}.`, requestIdOf(req));
+};
+
+/** What Express and its body parser throw: http-errors with a type, or a wrong escape in a path. */
+const HttpError = z.object({
+  status: z.int(),
+  type: z.string().optional(),
+  message: z.string(),
+  limit: z.number().optional(),
+});
+
+/** Answers with our form of any error; what nobody foresaw is logged and told without its inside. */
+export function errorAnswer(onUnforeseen: (error: AppError, requestId: string) => void): ErrorRequestHandler {
+  return (thrown: unknown, req, res, next) => {
+    const requestId = requestIdOf(req);
+    if (res.headersSent) return next(thrown);
+    const error = thrown instanceof AppError ? thrown : (clientFault(thrown) ?? AppError.from(thrown));
+    if (statusOf(error.code) !== 500) return sendError(res, error.code, error.message, requestId);
+    onUnforeseen(error, requestId);
+    sendError(res, 'internal', 'Llamastead failed to answer this; its log says why.', requestId);
+  };
+}
+
+function clientFault(thrown: unknown): AppError | null {
+  const parsed = HttpError.safeParse(thrown);
+  if (!parsed.success || parsed.data.status >= 500) return null;
+  const { type, message, limit } = parsed.data;
+  if (type === 'entity.too.large') {
+    return new AppError('body_too_large', `The body is larger than ${limit ?? 0} bytes.`, { cause: thrown });
+  }
+  const text = type === 'entity.parse.failed' ? `The body is not valid JSON: ${message}` : message;
+  return new AppError('invalid_request', text, { cause: thrown });
+}

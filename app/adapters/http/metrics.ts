@@ -1,0 +1,161 @@
+/**
+ * Prometheus metrics, fed from facts, the view and the measurements of the HTTP edge.
+ */
+import { Counter, Histogram, Registry } from 'prom-client';
+import type { Fact } from '../../core/facts.ts';
+import type { Placement } from '../../core/types.ts';
+import type { AttemptMeasurement, EventLog, Gate } from '../../ports.ts';
+import { processMetrics } from './metrics/process.ts';
+import { stateMetrics } from './metrics/state.ts';
+
+/** How a model request ended, told once a request. */
+export interface RequestMeasurement {
+  readonly model: string;
+  readonly placement: Placement | 'none';
+  readonly outcome: 'completed' | 'failed' | 'client_gone';
+  readonly attempts: number;
+  readonly queuedMs: number;
+}
+
+export interface Metrics {
+  /** Counts one attempt with its speeds. */
+  readonly attempt: (measurement: AttemptMeasurement) => void;
+  /** Counts one ended request. */
+  readonly request: (measurement: RequestMeasurement) => void;
+  readonly contentType: string;
+  /** The exposition text. */
+  text(): Promise<string>;
+  /** Ends its subscription. */
+  close(): void;
+}
+
+/** More model names than a home has; what comes beyond is counted as `other`. */
+const MOST_MODELS = 200;
+
+const SHORT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600];
+const LOAD_SECONDS = [0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300, 600];
+const SPEEDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096];
+
+/** Makes a registry of its own: several in one process do not meet. */
+export function createMetrics(sources: {
+  readonly gate: Pick<Gate, 'view'>;
+  readonly events: Pick<EventLog, 'subscribe'>;
+}): Metrics {
+  const registry = new Registry();
+  const showState = stateMetrics(registry);
+  const countFact = factMetrics(registry);
+  const label = boundedLabel(MOST_MODELS);
+  const { attempt, request } = edgeMetrics(registry, label);
+  processMetrics(registry);
+  return {
+    attempt,
+    request,
+    contentType: registry.contentType,
+    text() {
+      showState(sources.gate.view());
+      return registry.metrics();
+    },
+    close: sources.events.subscribe(countFact),
+  };
+}
+
+/** Lets `most` different values through, so that names which clients make up can't fill the memory. */
+function boundedLabel(most: number): (value: string) => string {
+  const known = new Set<string>();
+  return (value) => {
+    if (known.has(value)) return value;
+    if (known.size >= most) return 'other';
+    known.add(value);
+    return value;
+  };
+}
+
+function edgeMetrics(
+  registry: Registry,
+  label: (model: string) => string,
+): Pick<Metrics, 'attempt' | 'request'> {
+  const registers = [registry];
+  const labelNames = ['model', 'placement'] as const;
+  const counter = (name: string, help: string) =>
+    new Counter({ name: `llamastead_${name}`, help, labelNames, registers });
+  const histogram = (name: string, help: string, buckets: number[]) =>
+    new Histogram({ name: `llamastead_${name}`, help, labelNames, buckets, registers });
+  const requests = new Counter({
+    name: 'llamastead_requests_total',
+    help: 'Ended requests by model, last placement and outcome (completed, failed, client_gone).',
+    labelNames: [...labelNames, 'outcome'] as const,
+    registers,
+  });
+  const queued = histogram('queue_seconds', 'How long requests waited for an instance.', SHORT_SECONDS);
+  const attempts = counter('attempts_total', 'Forwardings of requests to instances.');
+  const promptTokens = counter('prompt_tokens_total', 'Tokens of prompts that instances read.');
+  const tokens = counter('generated_tokens_total', 'Tokens that instances wrote.');
+  const firstToken = histogram(
+    'first_token_seconds',
+    'From the forwarding to the first content.',
+    SHORT_SECONDS,
+  );
+  const promptSpeed = histogram('prompt_tokens_per_second', 'Speed of reading a prompt.', SPEEDS);
+  const speed = histogram('generated_tokens_per_second', 'Speed of writing an answer.', SPEEDS);
+  return {
+    attempt(measurement) {
+      const labels = { model: label(measurement.model), placement: measurement.placement };
+      attempts.inc(labels);
+      const { firstTokenMs, promptTokens: read, promptMs, tokens: written, tokensMs } = measurement;
+      if (firstTokenMs !== null) firstToken.observe(labels, firstTokenMs / 1_000);
+      if (read !== null) promptTokens.inc(labels, read);
+      if (written !== null) tokens.inc(labels, written);
+      observeSpeed(promptSpeed, labels, read, promptMs);
+      observeSpeed(speed, labels, written, tokensMs);
+    },
+    request({ model, placement, outcome, queuedMs }) {
+      const labels = { model: label(model), placement };
+      requests.inc({ ...labels, outcome });
+      queued.observe(labels, queuedMs / 1_000);
+    },
+  };
+}
+
+type Labels = { readonly model: string; readonly placement: Placement };
+
+/** Tokens a second, where both figures are known and some time passed. */
+function observeSpeed(
+  histogram: Histogram<'model' | 'placement'>,
+  labels: Labels,
+  tokens: number | null,
+  ms: number | null,
+): void {
+  if (tokens !== null && tokens > 0 && ms !== null && ms > 0)
+    histogram.observe(labels, (tokens * 1_000) / ms);
+}
+
+function factMetrics(registry: Registry): (fact: Fact) => void {
+  const registers = [registry];
+  const events = new Counter({
+    name: 'llamastead_events_total',
+    help: 'Events by type.',
+    labelNames: ['type'],
+    registers,
+  });
+  const failovers = new Counter({
+    name: 'llamastead_failovers_total',
+    help: 'Deaths of instances whose requests another placement took over.',
+    labelNames: ['model', 'placement', 'to', 'reason'],
+    registers,
+  });
+  const loads = new Histogram({
+    name: 'llamastead_load_seconds',
+    help: 'How long loads took until the instance answered.',
+    labelNames: ['model', 'placement'],
+    buckets: LOAD_SECONDS,
+    registers,
+  });
+  return (fact) => {
+    events.inc({ type: fact.type }, fact.count ?? 1);
+    const { model = '', placement = '', to = '', reason = '' } = fact;
+    if (fact.type === 'failover') failovers.inc({ model, placement, to, reason }, fact.count ?? 1);
+    if (fact.type === 'model_loaded' && fact.seconds !== undefined) {
+      loads.observe({ model, placement }, fact.seconds);
+    }
+  };
+}
