@@ -1,0 +1,31 @@
+/** The page starts here. */
+import { effect } from '@preact/signals';
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { parseRoute } from './logic/route.ts';
+import { away, language, route, sentence, text } from './state/app.ts';
+import { startLive } from './state/live.ts';
+
+addEventListener('hashchange', () => {
+  // The link that skips to the content is no route.
+  if (location.hash === '#main') return;
+  route.value = parseRoute(location.hash);
+});
+
+effect(() => {
+  document.documentElement.lang = language.value;
+});
+
+// The tab tells what its page would: quiet while all is well.
+effect(() => {
+  const said = sentence.value;
+  if (away.value) document.title = `${text.value.link.away} Llamastead`;
+  else if (said === null || said.tone === 'well' || said.tone === 'busy') document.title = 'Llamastead';
+  else document.title = `${said.text} Llamastead`;
+});
+
+const root = document.getElementById('app');
+if (root !== null) {
+  render(<App />, root);
+  startLive();
+}

@@ -1,0 +1,70 @@
+/** The page's state: signals that views read, and what is computed from them. */
+import { computed, signal } from '@preact/signals';
+import { type Announcer, QUIET } from '../logic/announce.ts';
+import { EMPTY_FEED, type Feed } from '../logic/feed.ts';
+import { headline } from '../logic/headline.ts';
+import { isAway, type Link } from '../logic/link.ts';
+import { parseRoute, type Route } from '../logic/route.ts';
+import { createFormat, type Language, zoneOffset } from '../text/format.ts';
+import { isLanguage, pickLanguage, textOf } from '../text/text.ts';
+
+const LANGUAGE_KEY = 'llamastead.language';
+
+export const feed = signal<Feed>(EMPTY_FEED);
+export const link = signal<Link>({ kind: 'connecting', since: Date.now() });
+export const announcer = signal<Announcer>(QUIET);
+/** What the live region says. */
+export const announcement = signal('');
+/** This browser's clock, Unix ms; moves once a second while the page is seen. */
+export const clock = signal(Date.now());
+export const route = signal<Route>(parseRoute(location.hash));
+export const language = signal<Language>(firstLanguage());
+
+export const view = computed(() => feed.value.view);
+export const facts = computed(() => feed.value.facts);
+export const text = computed(() => textOf(language.value));
+
+const zone = computed(() => (view.value === null ? null : zoneOffset(view.value.time)));
+export const format = computed(() => createFormat(language.value, zone.value));
+
+/** The server's clock, Unix ms: countdowns are right also where this browser's clock is not. */
+export const serverNow = computed(() => {
+  const { view: seen, viewAt } = feed.value;
+  return seen === null ? clock.value : clock.value + Date.parse(seen.time) - viewAt;
+});
+
+/** The server is away: data is old, buttons are off. */
+export const away = computed(() => isAway(link.value, clock.value));
+
+/** The version that this page came with. */
+const firstVersion = signal<string | null>(null);
+export const updated = computed(
+  () => firstVersion.value !== null && view.value !== null && view.value.version !== firstVersion.value,
+);
+
+export function rememberVersion(version: string): void {
+  firstVersion.value ??= version;
+}
+
+export const sentence = computed(() =>
+  view.value === null ? null : headline(view.value, text.value, format.value),
+);
+
+export function setLanguage(chosen: Language): void {
+  language.value = chosen;
+  try {
+    localStorage.setItem(LANGUAGE_KEY, chosen);
+  } catch {
+    // Storage can be switched off; the choice then lasts as long as the page.
+  }
+}
+
+function firstLanguage(): Language {
+  try {
+    const kept = localStorage.getItem(LANGUAGE_KEY);
+    if (isLanguage(kept)) return kept;
+  } catch {
+    // As above.
+  }
+  return pickLanguage(navigator.languages);
+}

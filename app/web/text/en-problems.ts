@@ -1,0 +1,3 @@
+import type { ProblemPhrases } from './problems.ts';
+
+export const enProblems: ProblemPhrases = {};
