@@ -3,21 +3,22 @@
 import { snapshot } from './core/snapshot.ts';
 import type { View } from './core/view.ts';
 import type { Loop } from './loop.ts';
-import type { Clock, EventLog, Gate } from './ports.ts';
+import type { Clock, Gate } from './ports.ts';
 import type { Waiters } from './waiters.ts';
 
 export interface GateParts {
   readonly loop: Loop;
   readonly waiters: Waiters;
-  readonly events: Pick<EventLog, 'seq'>;
+  /** Number of the newest fact, told or about to be. */
+  readonly newest: () => number;
   readonly clock: Clock;
   readonly version: string;
 }
 
-export function makeGate({ loop, waiters, events, clock, version }: GateParts): Gate {
+export function makeGate({ loop, waiters, newest, clock, version }: GateParts): Gate {
   let nextCommand = 1;
   let made: { readonly version: number; readonly at: number; readonly view: View } | null = null;
-  const about = () => ({ seq: events.seq, version, iso: (wall: number) => new Date(wall).toISOString() });
+  const about = () => ({ seq: newest(), version, iso: (wall: number) => new Date(wall).toISOString() });
 
   return {
     request(request, waiter) {
@@ -37,7 +38,7 @@ export function makeGate({ loop, waiters, events, clock, version }: GateParts): 
       nextCommand += 1;
       const done = waiters.expectResult(id);
       loop.submit({ type: 'command', id, command });
-      return { accepted: events.seq, done };
+      return { accepted: newest(), done };
     },
     view() {
       const now = clock.now();

@@ -10,7 +10,7 @@ import { evolve, evolveFact } from './core/evolve.ts';
 import type { FactBody } from './core/facts.ts';
 import type { Input } from './core/inputs.ts';
 import { settle } from './core/schedule.ts';
-import { emptyState, type State } from './core/state.ts';
+import { type Carried, emptyState, type State } from './core/state.ts';
 import type { Clock } from './ports.ts';
 
 /** One executor an effect: a new effect without one does not compile. */
@@ -23,6 +23,7 @@ export interface LoopParts {
   readonly executors: Executors;
   /** Takes the facts of one turn, in order. */
   readonly publish: (facts: readonly FactBody[], wall: number) => void;
+  readonly carried?: Carried;
 }
 
 export interface Loop {
@@ -39,8 +40,8 @@ export interface Loop {
 /** A decision that never settles is a fault of the core: better a crash than a spin. */
 const MAX_ROUNDS = 10_000;
 
-export function makeLoop({ clock, executors, publish }: LoopParts): Loop {
-  const state = emptyState();
+export function makeLoop({ clock, executors, publish, carried }: LoopParts): Loop {
+  const state = emptyState(carried);
   const inputs: Input[] = [];
   const listeners = new Set<() => void>();
   let running = false;

@@ -26,7 +26,11 @@ export interface Measured {
 }
 
 export type Input =
-  | { readonly type: 'configured'; readonly policy: Policy; readonly why: 'start' | 'reload' | SettingChange }
+  | {
+      readonly type: 'configured';
+      readonly policy: Policy;
+      readonly why: 'start' | 'scan' | 'reload' | 'settings' | SettingChange;
+    }
   /** A deadline may have come due. */
   | { readonly type: 'tick' }
   // Requests, from the HTTP edge.

@@ -75,9 +75,8 @@ export function onConfigured(
     out.changes.push({ type: 'need_forgotten', hash });
     out.changes.push({ type: 'problem_cleared', key: problemKey(need.problem) });
   }
-  if (input.why === 'start') return;
   if (input.why === 'reload') out.facts.push({ type: 'config_reloaded' });
-  else tellSetting(out, input.why);
+  else if (typeof input.why === 'object') tellSetting(out, input.why);
 }
 
 function tellSetting(out: Decision, change: SettingChange): void {

@@ -83,7 +83,13 @@ export interface State {
   version: number;
 }
 
-export function emptyState(): State {
+/** What a run takes over from the one before. */
+export interface Carried {
+  readonly counters: State['counters'];
+  readonly lastFailover: State['lastFailover'];
+}
+
+export function emptyState(carried: Partial<Carried> = {}): State {
   return {
     policy: null,
     models: new Map(),
@@ -102,8 +108,8 @@ export function emptyState(): State {
     commands: new Map(),
     nextDue: Number.POSITIVE_INFINITY,
     shutdown: null,
-    counters: { requests: 0, failed: 0, failovers: 0 },
-    lastFailover: null,
+    counters: { requests: 0, failed: 0, failovers: 0, ...carried.counters },
+    lastFailover: carried.lastFailover ?? null,
     version: 0,
   };
 }

@@ -23,7 +23,8 @@ export interface PublisherOptions {
   /** First part of every topic. */
   readonly base: string;
   readonly instance: string;
-  readonly discoveryPrefix: string;
+  /** Null: Home Assistant is told nothing. */
+  readonly discoveryPrefix: string | null;
   readonly gate: Gate;
   readonly events: EventLog;
   readonly settings: Settings;
@@ -149,7 +150,7 @@ function birthAnswer(options: PublisherOptions, answer: () => void): BirthAnswer
   const { clock, random } = options;
   let cancel: (() => void) | null = null;
   return {
-    topics: new Set([`${options.discoveryPrefix}/status`, USUAL_BIRTH_TOPIC]),
+    topics: new Set([`${options.discoveryPrefix ?? 'homeassistant'}/status`, USUAL_BIRTH_TOPIC]),
     heard(payload) {
       if (payload !== 'online') return;
       cancel?.();

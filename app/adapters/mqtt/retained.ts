@@ -18,7 +18,7 @@ import { slugOf, slugsOf, type Topics } from './topics.ts';
 
 export interface RetainedOptions {
   readonly instance: string;
-  readonly discoveryPrefix: string;
+  readonly discoveryPrefix: string | null;
   readonly version: string;
   readonly pageUrl: string | null;
   readonly gate: Pick<Gate, 'view'>;
@@ -39,7 +39,8 @@ export function retainedPublisher(
   memory: KeptMemory,
   current: () => Session | null,
 ): RetainedPublisher {
-  const context: DiscoveryContext = { ...options, prefix: options.discoveryPrefix, topics };
+  const context: DiscoveryContext | null =
+    options.discoveryPrefix === null ? null : { ...options, prefix: options.discoveryPrefix, topics };
   const told = new Map<string, string>();
   let toldOn: Session | null = null;
   let work = Promise.resolve();
@@ -53,6 +54,7 @@ export function retainedPublisher(
     return true;
   };
   const announce = async (session: Session): Promise<boolean> => {
+    if (context === null) return true;
     const before = memory.read().announced;
     const devices = announcements(options.gate.view(), context);
     if (!(await send(session, discoveryMessages(before, devices, context)))) return false;

@@ -64,7 +64,7 @@ function commandRoute(options: ModelRoutesOptions, verb: Command['do']): Request
     }
     const result = await bounded(options.clock, done, res);
     if (result === 'client_gone') return;
-    if (result.ok) res.status(200).json({ seq: result.seq });
+    if (result.ok) res.status(200).json({ seq: options.events.seq });
     else sendError(res, result.code, result.message, requestIdOf(req));
   };
 }

@@ -1,0 +1,188 @@
+/** The composition: makes the parts, connects them around the loop, and ends them in the right order. */
+import { availableParallelism } from 'node:os';
+import { dockerContainers } from './adapters/docker/containers.ts';
+import { estimator } from './adapters/gguf/estimator.ts';
+import { modelFiles } from './adapters/gguf/model-files.ts';
+import { detectGpus } from './adapters/host/gpus.ts';
+import { host as hostMemory } from './adapters/host/memory.ts';
+import { type LoadedConfig, type ParsedConfig, resolveImages } from './config.ts';
+import type { FactBody } from './core/facts.ts';
+import type { Input } from './core/inputs.ts';
+import type { InstanceId } from './core/request.ts';
+import type { Problem } from './core/types.ts';
+import { AppError } from './errors.ts';
+import { makeExecutors } from './executors.ts';
+import { makeGate } from './gate.ts';
+import type { Log } from './log.ts';
+import { type Loop, makeLoop } from './loop.ts';
+import type { Clock } from './ports.ts';
+import { keepCounters } from './serve/counters.ts';
+import { engineSockets } from './serve/engines.ts';
+import { healthOf } from './serve/health.ts';
+import { watchedHost } from './serve/host-watch.ts';
+import { httpEdge } from './serve/http.ts';
+import { mqttEdge } from './serve/mqtt.ts';
+import { policySource } from './serve/policy-source.ts';
+import { carriedOver, openStateFolder } from './serve/state-folder.ts';
+import { every, watchPath } from './serve/watch.ts';
+import { makeWaiters } from './waiters.ts';
+
+/** What is not there may come: models folder, mounts. */
+const RESCAN_MS = 30_000;
+const SAMPLE_MS = 10_000;
+/** What is left of the grace for the last bytes of answers, ms. */
+const LAST_BYTES_MS = 2_000;
+
+export interface ServeParts {
+  readonly loaded: LoadedConfig;
+  /** Reads the configuration file again. */
+  readonly readConfig: () => ParsedConfig;
+  readonly configPath: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly version: string;
+}
+
+export interface Service {
+  readonly url: string;
+  /** Drains and ends everything; resolves when the process may end. */
+  stop(): Promise<void>;
+  reload(): Promise<void>;
+}
+
+/** Starts the controller. Rejects with AppError `listen_failed` where its port cannot be had. */
+export async function serve(parts: ServeParts): Promise<Service> {
+  const { loaded, clock, log, version } = parts;
+  const { config } = loaded;
+  for (const secret of [config.security.adminToken ?? '', ...config.security.apiKeys]) log.hide(secret);
+
+  // The disk may report problems before there is a loop to take them.
+  let submit: (input: Input) => void = (input) => early.push(input);
+  const early: Input[] = [];
+  const sink = {
+    problem: (problem: Problem) => submit({ type: 'problem_seen', problem }),
+    problemGone: (code: string) => submit({ type: 'problem_gone', code }),
+  };
+  const state = await openStateFolder(config.paths.state, { clock, log, sink });
+  const { store, events } = state;
+
+  const containers = dockerContainers({
+    home: config.mqtt.instance,
+    owner: store.state().owner,
+    engines: engineSockets(config),
+    holderImage: resolveImages(config).cpu,
+    models: { here: config.paths.models, onHost: config.paths.modelsOnHost },
+    network: config.network,
+    clock,
+    log: log.logger,
+  });
+
+  const waiters = makeWaiters();
+  const host = watchedHost(hostMemory(), containers);
+  let newest = events.seq;
+  let closeConnections: (instance: InstanceId) => void = () => {};
+  let stopped: () => void = () => {};
+  const ended = new Promise<void>((resolve) => {
+    stopped = resolve;
+  });
+  const loop: Loop = makeLoop({
+    clock,
+    carried: carriedOver(state),
+    publish(facts: readonly FactBody[], wall) {
+      newest = events.append(facts, wall);
+      for (const fact of facts) log.logger.info(fact, fact.type);
+    },
+    executors: makeExecutors({
+      waiters,
+      containers,
+      host,
+      estimator: estimator({ modelsFolder: config.paths.models }),
+      closeConnections: (instance) => closeConnections(instance),
+      submit: (input) => submit(input),
+      stopped: () => stopped(),
+      clock,
+      log: log.logger,
+    }),
+  });
+  submit = loop.submit;
+  for (const input of early) submit(input);
+  for (const problem of state.problems) sink.problem(problem);
+
+  const detected = await detectGpus();
+  const source = await policySource({
+    loaded,
+    settingsFile: state.settingsFile,
+    modelFiles: modelFiles({ modelsFolder: config.paths.models, log: log.logger }),
+    detected: detected.filter(({ use }) => use === 'on' || use === 'offered').map(({ gpu }) => gpu),
+    cores: availableParallelism(),
+    submit,
+  });
+  for (const { problem } of detected) if (problem !== null) sink.problem(problem);
+
+  const gate = makeGate({ loop, waiters, newest: () => newest, clock, version });
+  let wasUp: boolean | null = null;
+  const mqtt = mqttEdge({
+    config: source.config().mqtt,
+    madePassword: store.state().brokerPassword,
+    gate,
+    events,
+    settings: source.settings,
+    memoryFile: state.mqttFile,
+    version,
+    pageUrl: null,
+    clock,
+    log,
+    ...sink,
+    onBroker(up, detail) {
+      if (wasUp !== null || !up) submit({ type: 'broker_changed', up, detail });
+      wasUp = up;
+    },
+  });
+  const http = httpEdge({
+    config: source.config,
+    gate,
+    state: loop.state,
+    containers,
+    events,
+    settings: source.settings,
+    health: () => healthOf(loop.state, mqtt.up()),
+    clock,
+    log,
+  });
+  closeConnections = http.models.closeConnections;
+
+  const { host: at, port } = await http.server.listen();
+  await containers.open(submit);
+  await mqtt.start();
+
+  const reload = async (): Promise<void> => source.reload(parts.readConfig());
+  const quietly = (work: () => Promise<void>) => (): void => {
+    work().catch((thrown: unknown) => log.logger.error({ err: AppError.from(thrown) }, 'a reload failed'));
+  };
+  const endings = [
+    keepCounters(loop, store, clock),
+    watchPath(parts.configPath, 'file', clock, quietly(reload)),
+    watchPath(config.paths.models, 'folder', clock, quietly(source.rescan)),
+    every(clock, RESCAN_MS, async () => {
+      if (loop.state.problems.size > 0) await source.rescan();
+    }),
+    every(clock, SAMPLE_MS, async () => submit({ type: 'host_sampled', host: await host.sample() })),
+  ];
+
+  return {
+    url: `http://${at === '0.0.0.0' || at === '::' ? '127.0.0.1' : at}:${port}`,
+    reload,
+    async stop() {
+      for (const end of endings) end();
+      submit({ type: 'shutdown' });
+      await ended;
+      await http.server.close(LAST_BYTES_MS);
+      http.models.close();
+      await mqtt.stop();
+      await containers.close({ holders: source.config().shutdown.instances === 'stop' });
+      loop.close();
+      await events.close();
+      await store.flush();
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/** The one address: model API, admin API, page and metrics on one server. */
+import { fileURLToPath } from 'node:url';
+import { type ModelApi, modelApi } from '../adapters/http/forward/index.ts';
+import { createMetrics, type Metrics } from '../adapters/http/metrics.ts';
+import { type HttpServer, httpServer } from '../adapters/http/server.ts';
+import type { Config } from '../config.ts';
+import type { State } from '../core/state.ts';
+import type { Log } from '../log.ts';
+import type { Clock, Containers, EventLog, Gate, Settings } from '../ports.ts';
+import type { Health } from './health.ts';
+
+const WEB_ROOT = fileURLToPath(new URL('../web/dist', import.meta.url));
+/** Largest request body, bytes: a long chat with a few pictures. */
+const BODY_LIMIT = 32 * 2 ** 20;
+
+export interface HttpParts {
+  readonly config: () => Config;
+  readonly gate: Gate;
+  readonly state: State;
+  readonly containers: Pick<Containers, 'address'>;
+  readonly events: EventLog;
+  readonly settings: Settings;
+  readonly health: () => Health;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface HttpEdge {
+  readonly server: HttpServer;
+  readonly models: ModelApi;
+  readonly metrics: Metrics;
+}
+
+export function httpEdge(parts: HttpParts): HttpEdge {
+  const { config, gate, state, containers, events, settings, clock } = parts;
+  const log = parts.log.logger;
+  const metrics = createMetrics({ gate, events });
+  const models = modelApi({
+    gate,
+    targetOf(instance) {
+      const address = containers.address(instance);
+      const model = state.instances.get(instance)?.model;
+      return address && model !== undefined ? { ...address, model } : undefined;
+    },
+    settings() {
+      const { connect, stall, firstToken, streamKeepalive } = config().failover;
+      return {
+        bodyLimit: BODY_LIMIT,
+        connectMs: connect,
+        stallMs: stall,
+        firstToken,
+        keepaliveMs: streamKeepalive,
+      };
+    },
+    catalog: () => gate.view().models,
+    clock,
+    metrics,
+    log,
+  });
+  const server = httpServer({
+    listen: config().listen,
+    modelApi: models.handler,
+    gate,
+    events,
+    settings,
+    security: () => config().security,
+    health: parts.health,
+    metrics,
+    webRoot: WEB_ROOT,
+    language: () => config().language,
+    clock,
+    log,
+  });
+  return { server, models, metrics };
+}

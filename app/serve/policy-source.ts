@@ -1,0 +1,152 @@
+/**
+ * The policy and where it comes from: file, settings, model files, GPUs. Whatever of them changes, the whole
+ * policy is made anew and handed over; a wrong file changes nothing.
+ */
+
+import {
+  applySettings,
+  type Config,
+  type LoadedConfig,
+  makePolicy,
+  modelDefaults,
+  openSettings,
+  type ParsedConfig,
+  reloaded,
+  type SettingsStore,
+  settingChange,
+  waitsForRestart,
+} from '../config.ts';
+import type { Input } from '../core/inputs.ts';
+import type { SettingChange } from '../core/request.ts';
+import type { Gpu, Policy, Problem } from '../core/types.ts';
+import type { JsonFile, ModelFile, ModelFiles } from '../ports.ts';
+
+export interface PolicySourceParts {
+  readonly loaded: LoadedConfig;
+  readonly settingsFile: JsonFile;
+  readonly modelFiles: ModelFiles;
+  /** GPUs that may be used without being asked, and those that are offered. */
+  readonly detected: readonly Gpu[];
+  readonly cores: number;
+  readonly submit: (input: Input) => void;
+}
+
+export interface PolicySource {
+  readonly settings: SettingsStore;
+  /** File and settings together, as they hold now. */
+  config(): Config;
+  /** Looks at the models folder again; hands a new policy over where something changed. */
+  rescan(): Promise<void>;
+  /** A changed file: the new policy, or problems that name what is wrong while the old one stays. */
+  reload(parsed: ParsedConfig): Promise<void>;
+}
+
+type Why = Extract<Input, { type: 'configured' }>['why'];
+
+/** Scans, makes the first policy and hands it over. */
+export async function policySource(parts: PolicySourceParts): Promise<PolicySource> {
+  const { submit } = parts;
+  let { loaded } = parts;
+  let files: readonly ModelFile[] = [];
+  let told = new Map<string, Problem>();
+  let scanProblems: readonly Problem[] = [];
+  let fileProblems: readonly Problem[] = [];
+  let current: Policy | null = null;
+
+  const { settings, problems: settingsProblems } = await openSettings(parts.settingsFile, () => ({
+    loaded,
+    models: modelDefaults(loaded.config, files),
+  }));
+
+  function handOver(why: Why): void {
+    const { config } = loaded;
+    const made = makePolicy({
+      config,
+      settings: settings.values(),
+      files,
+      detected: parts.detected,
+      cores: parts.cores,
+    });
+    if (why !== 'scan' || !same(current, made.policy)) {
+      current = made.policy;
+      submit({ type: 'configured', policy: made.policy, why });
+    }
+    tellProblems([...settingsProblems, ...fileProblems, ...scanProblems, ...made.problems]);
+  }
+
+  /** Problems that are gone are taken back. */
+  function tellProblems(problems: readonly Problem[]): void {
+    const next = new Map(
+      problems.map((problem) => [`${problem.code}:${problem.model ?? ''}:${problem.text}`, problem]),
+    );
+    for (const [key, problem] of told) {
+      if (next.has(key)) continue;
+      const { code, model } = problem;
+      submit({ type: 'problem_gone', code, ...(model === undefined ? {} : { model }) });
+    }
+    for (const problem of next.values()) submit({ type: 'problem_seen', problem });
+    told = next;
+  }
+
+  async function scan(): Promise<void> {
+    const found = await parts.modelFiles.scan();
+    files = found.files;
+    scanProblems = found.problems;
+  }
+
+  settings.onChange((changes) => {
+    const words = changes.flatMap(({ key, value }) => settingChange(key, value) ?? []);
+    const [first, ...rest] = words;
+    handOver(first ?? 'settings');
+    for (const word of rest) handOver(word satisfies SettingChange);
+  });
+
+  await scan();
+  handOver('start');
+  return {
+    settings,
+    config: () => applySettings(loaded.config, settings.values()),
+    async rescan() {
+      await scan();
+      handOver('scan');
+    },
+    async reload(parsed) {
+      if (!parsed.ok) {
+        fileProblems = parsed.problems.map(({ text }) => badConfig(text));
+        handOver('scan');
+        return;
+      }
+      const waiting = waitsForRestart(loaded.config, parsed.config);
+      loaded = { config: reloaded(loaded.config, parsed.config), fileKeys: parsed.fileKeys };
+      fileProblems = waiting.length === 0 ? [] : [needsRestart(waiting)];
+      await scan();
+      handOver('reload');
+    },
+  };
+}
+
+/** Policies are plain data made by one function, so their text decides. */
+function same(a: Policy | null, b: Policy): boolean {
+  return a !== null && text(a) === text(b);
+}
+
+function text(policy: Policy): string {
+  return JSON.stringify({ ...policy, models: [...policy.models] });
+}
+
+function badConfig(text: string): Problem {
+  return {
+    code: 'config_invalid',
+    text: `The changed configuration is not used: ${text}`,
+    fix: 'Mend the file; it is read again by itself. Until then the one before holds.',
+  };
+}
+
+function needsRestart(keys: readonly string[]): Problem {
+  return {
+    code: 'restart_needed',
+    text: `These keys take effect after a restart of Llamastead: ${keys.join(', ')}.`,
+    fix: 'Restart the container of Llamastead.',
+    params: { keys: keys.join(', ') },
+  };
+}

@@ -1,0 +1,55 @@
+/** The state folder: everything that survives a restart is opened here. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { jsonFile } from '../adapters/json-file.ts';
+import { openStore } from '../adapters/store.ts';
+import type { Carried } from '../core/state.ts';
+import type { Problem } from '../core/types.ts';
+import { AppError } from '../errors.ts';
+import { openEventLog, type WritableEventLog } from '../event-log.ts';
+import type { Log } from '../log.ts';
+import type { Clock, JsonFile, Store } from '../ports.ts';
+
+export interface StateFolder {
+  readonly store: Store;
+  readonly events: WritableEventLog;
+  readonly settingsFile: JsonFile;
+  readonly mqttFile: JsonFile;
+  readonly problems: readonly Problem[];
+}
+
+/** Where problems of the disk go while running. */
+export interface ProblemSink {
+  readonly problem: (problem: Problem) => void;
+  readonly problemGone: (code: string) => void;
+}
+
+/** A folder that cannot be used is a problem to show, never a reason not to start. */
+export async function openStateFolder(
+  folder: string,
+  parts: { readonly clock: Clock; readonly log: Log; readonly sink: ProblemSink },
+): Promise<StateFolder> {
+  const { clock, log, sink } = parts;
+  await mkdir(folder, { recursive: true }).catch((thrown: unknown) => {
+    log.logger.warn({ folder }, `the state folder cannot be made: ${AppError.from(thrown).message}`);
+  });
+  const { store, problems } = await openStore(jsonFile(join(folder, 'state.json')), clock, sink);
+  const mqttFile = jsonFile(join(folder, 'mqtt.json'));
+  const events = await openEventLog({
+    folder: join(folder, 'events'),
+    clock,
+    notice: (text) => log.logger.warn(text),
+    ...sink,
+  });
+  return { store, events, settingsFile: jsonFile(join(folder, 'settings.json')), mqttFile, problems };
+}
+
+/** Totals and the last failover go on where the run before ended. */
+export function carriedOver({ store, events }: StateFolder): Carried {
+  const last = events.since(0, Number.MAX_SAFE_INTEGER).events.findLast((fact) => fact.type === 'failover');
+  const lastFailover =
+    last?.model === undefined
+      ? null
+      : { at: Date.parse(last.time), model: last.model, reason: last.reason ?? 'unknown' };
+  return { counters: { ...store.state().counters }, lastFailover };
+}
