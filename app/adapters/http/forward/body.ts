@@ -1,0 +1,97 @@
+/** The request's body: read whole, within a limit, and looked into only for what the edge needs. */
+import type { IncomingMessage } from 'node:http';
+
+/** What the edge reads of a body; the bytes themselves stay as they are. */
+export interface BodyFields {
+  /** Null: none given. */
+  readonly model: string | null;
+  readonly stream: boolean;
+  /** Tokens that the client allows the answer; null: not given. */
+  readonly maxTokens: number | null;
+  /** Prompt progress can be asked for without the client's noticing: not asked by itself, one choice. */
+  readonly progressFree: boolean;
+}
+
+export type BodyResult =
+  | { readonly ok: true; readonly fields: BodyFields }
+  /** Plain English: what was expected. */
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * Reads the body whole. `done` gets the bytes, or null when they are more than `limit`; it is not called
+ * when the client leaves before the end.
+ */
+export function readBody(req: IncomingMessage, limit: number, done: (body: Buffer | null) => void): void {
+  const announced = Number(req.headers['content-length'] ?? 0);
+  if (announced > limit) {
+    done(null);
+    return;
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const take = (chunk: Buffer) => {
+    size += chunk.length;
+    chunks.push(chunk);
+    if (size <= limit) return;
+    req.off('data', take);
+    req.off('end', finish);
+    done(null);
+  };
+  const finish = () => {
+    const [first] = chunks;
+    done(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size));
+  };
+  req.on('data', take);
+  req.on('end', finish);
+}
+
+/** Parses the body for the fields of `BodyFields`. */
+export function readFields(body: Buffer): BodyResult {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    return { ok: false, message: notJson(body, error) };
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    return {
+      ok: false,
+      message: 'The body must be a JSON object such as {"model": "chat", "messages": [...]}.',
+    };
+  }
+  const fields = parsed as Readonly<Record<string, unknown>>;
+  const model = fields['model'] ?? null;
+  if (model !== null && typeof model !== 'string') {
+    return {
+      ok: false,
+      message: `"model" must be a string, the name of a model; it is ${JSON.stringify(model).slice(0, 60)}.`,
+    };
+  }
+  return {
+    ok: true,
+    fields: {
+      model,
+      stream: fields['stream'] === true,
+      maxTokens: firstNumber(fields['max_completion_tokens'], fields['max_tokens'], fields['n_predict']),
+      progressFree: fields['return_progress'] === undefined && (fields['n'] ?? 1) === 1,
+    },
+  };
+}
+
+function notJson(body: Buffer, error: unknown): string {
+  if (body.length === 0) return 'The body is empty; a JSON object with "model" and the prompt was expected.';
+  const why = error instanceof Error ? error.message : String(error);
+  return `The body is not valid JSON (${why.slice(0, 200)}); a JSON object with "model" and the prompt was expected.`;
+}
+
+function firstNumber(...values: readonly unknown[]): number | null {
+  for (const value of values) if (typeof value === 'number' && value > 0) return value;
+  return null;
+}
+
+const PROGRESS = Buffer.from('{"return_progress":true,');
+
+/** The same body that also asks for prompt progress. Takes a JSON object that has at least one member. */
+export function askForProgress(body: Buffer): Buffer {
+  return Buffer.concat([PROGRESS, body.subarray(body.indexOf('{') + 1)]);
+}

@@ -1,0 +1,186 @@
+/**
+ * The forwarding half of the HTTP edge: the model API. The handler is plain `node:http`, so it can be
+ * mounted in express or called before it.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestId } from '../../../core/request.ts';
+import { ownError } from '../errors.ts';
+import { alarms } from './alarms.ts';
+import { sendOwn } from './answer.ts';
+import { readBody, readFields } from './body.ts';
+import { speeds } from './budget.ts';
+import { connections } from './connections.ts';
+import { exchange, type Shared } from './exchange.ts';
+import { deadlineOf, neverReplay, requestIdOf } from './headers.ts';
+import { findModel, modelEntry, modelList } from './models.ts';
+import type { ForwardSettings, ModelApi, ModelApiOptions } from './options.ts';
+import { OPENAI, PROTOCOLS, type Protocol } from './protocols.ts';
+
+export type {
+  CatalogModel,
+  ForwardLog,
+  ForwardMetrics,
+  ForwardSettings,
+  Handler,
+  ModelApi,
+  ModelApiOptions,
+  RequestMeasurement,
+  Target,
+} from './options.ts';
+
+/** Time that a client has to take the answer to a body that is too large. */
+const REFUSED_BODY_MS = 5000;
+
+/** Makes the model API; see `ModelApi` for what it does. */
+export function modelApi(options: ModelApiOptions): ModelApi {
+  const shared: Shared = {
+    options,
+    connections: connections(options.targetOf, () => options.settings().connectMs),
+    alarms: alarms(options.clock),
+    speeds: speeds(),
+  };
+  const nextId = options.nextId ?? counter();
+  return {
+    handler(req, res, next) {
+      const url = req.originalUrl ?? req.url ?? '';
+      if (!url.startsWith('/v1/')) {
+        next();
+        return;
+      }
+      const query = url.indexOf('?');
+      const path = query < 0 ? url : url.slice(0, query);
+      const protocol = PROTOCOLS.get(path);
+      if (protocol === undefined) other(options, req, res, path);
+      else if (req.method !== 'POST') onlyPost(req, res, path, protocol);
+      else receive(shared, req, res, { path, protocol, settings: options.settings(), id: nextId() });
+    },
+    closeConnections: shared.connections.close,
+    close: shared.connections.closeAll,
+  };
+}
+
+function counter(): () => RequestId {
+  let last = 0;
+  return () => {
+    last += 1;
+    return last;
+  };
+}
+
+interface Received {
+  readonly path: string;
+  readonly protocol: Protocol;
+  readonly settings: ForwardSettings;
+  readonly id: RequestId;
+}
+
+/** Reads and checks the request, then runs it. */
+function receive(shared: Shared, req: IncomingMessage, res: ServerResponse, received: Received): void {
+  const { protocol, settings } = received;
+  const receivedAt = shared.options.clock.now().mono;
+  const requestId = requestIdOf(req.headers);
+  const invalid = (message: string) => refuse(res, protocol, 'invalid_request', message, requestId);
+  const deadline = deadlineOf(req.headers);
+  if (!deadline.ok) {
+    invalid('Llamastead-Deadline must be a duration such as 500ms, 60s or 5m.');
+    return;
+  }
+  const encoding = req.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    invalid(`A body with Content-Encoding ${encoding.slice(0, 40)} is not read; send it as it is.`);
+    return;
+  }
+  readBody(req, settings.bodyLimit, (body) => {
+    if (body === null) {
+      refuseBody(req, res, protocol, settings.bodyLimit, requestId);
+      return;
+    }
+    const read = readFields(body);
+    if (!read.ok) invalid(read.message);
+    else {
+      exchange(shared, {
+        ...received,
+        requestId,
+        receivedAt,
+        body,
+        fields: read.fields,
+        neverReplay: neverReplay(req.headers),
+        deadlineMs: deadline.ms,
+        res,
+      });
+    }
+  });
+}
+
+function refuse(
+  res: ServerResponse,
+  protocol: Protocol,
+  code: string,
+  message: string,
+  requestId: string,
+): void {
+  const error = ownError(code, message, requestId);
+  sendOwn(res, protocol.errorBody(error), error);
+}
+
+/**
+ * 413. The answer is complete by its length, but the connection is kept until the client has stopped
+ * sending: closed at once, unread bytes would reset it and the client would never see the answer.
+ */
+function refuseBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+  protocol: Protocol,
+  limit: number,
+  requestId: string,
+): void {
+  const error = ownError('body_too_large', `The body is larger than ${limit} bytes.`, requestId);
+  const body = protocol.errorBody(error);
+  res.writeHead(error.status, [
+    ...['Content-Type', 'application/json; charset=utf-8', 'X-Request-Id', requestId],
+    ...['Content-Length', String(Buffer.byteLength(body)), 'Connection', 'close'],
+  ]);
+  res.write(body);
+  const patience = setTimeout(() => res.end(), REFUSED_BODY_MS);
+  req.once('end', () => res.end());
+  res.once('close', () => clearTimeout(patience));
+  req.resume();
+}
+
+function onlyPost(req: IncomingMessage, res: ServerResponse, path: string, protocol: Protocol): void {
+  res.setHeader('Allow', 'POST');
+  refuse(res, protocol, 'method_not_allowed', `${path} takes POST only.`, requestIdOf(req.headers));
+}
+
+/** `/v1/models`, and paths that there are not. */
+function other(options: ModelApiOptions, req: IncomingMessage, res: ServerResponse, path: string): void {
+  const requestId = requestIdOf(req.headers);
+  const reads = req.method === 'GET' || req.method === 'HEAD';
+  if (path === '/v1/models' && reads) {
+    sendJson(res, modelList(options.catalog()), requestId);
+    return;
+  }
+  const name = reads ? /^\/v1\/models\/(.+)$/.exec(path)?.[1] : undefined;
+  if (name === undefined) {
+    refuse(res, OPENAI, 'not_found', `There is no ${req.method ?? ''} ${path.slice(0, 200)}.`, requestId);
+    return;
+  }
+  const model = findModel(options.catalog(), decoded(name));
+  if (model !== undefined) sendJson(res, modelEntry(model, decoded(name)), requestId);
+  else refuse(res, OPENAI, 'unknown_model', `There is no model ${decoded(name).slice(0, 200)}.`, requestId);
+}
+
+function sendJson(res: ServerResponse, body: string, requestId: string): void {
+  const length = String(Buffer.byteLength(body));
+  const type = 'application/json; charset=utf-8';
+  res.writeHead(200, ['Content-Type', type, 'Content-Length', length, 'X-Request-Id', requestId]);
+  res.end(body);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

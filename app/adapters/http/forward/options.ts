@@ -1,0 +1,82 @@
+/** What the model API is made from, and what it gives back. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { InstanceId, RequestId } from '../../../core/request.ts';
+import type { Placement } from '../../../core/types.ts';
+import type { AttemptMeasurement, Clock, Gate, InstanceAddress } from '../../../ports.ts';
+
+/** An instance as the forwarder sees it. */
+export interface Target extends InstanceAddress {
+  /** Canonical name of its model. */
+  readonly model: string;
+}
+
+/** Limits and deadlines; read anew for each request, so a reload may change them. */
+export interface ForwardSettings {
+  /** Largest request body, bytes. */
+  readonly bodyLimit: number;
+  /** No connection within this is `refused`. */
+  readonly connectMs: number;
+  /** Content that stops for longer is a stall. */
+  readonly stallMs: number;
+  readonly firstToken: number | 'auto';
+  /** A stream's head is sent after this, with comments. */
+  readonly keepaliveMs: number;
+}
+
+/** A model as `/v1/models` shows it. */
+export interface CatalogModel {
+  readonly name: string;
+  readonly displayName: string;
+  readonly aliases: readonly string[];
+  readonly task: string;
+  /** Tokens per request. */
+  readonly context: number;
+}
+
+/** How a model request ended, told once a request. */
+export interface RequestMeasurement {
+  readonly model: string;
+  readonly placement: Placement | 'none';
+  readonly outcome: 'completed' | 'failed' | 'client_gone';
+  readonly attempts: number;
+  readonly queuedMs: number;
+}
+
+export interface ForwardMetrics {
+  attempt(measurement: AttemptMeasurement): void;
+  request(measurement: RequestMeasurement): void;
+}
+
+export interface ForwardLog {
+  debug(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface ModelApiOptions {
+  readonly gate: Pick<Gate, 'request' | 'attemptEnded' | 'abandoned'>;
+  /** Read once per instance; undefined before it runs and after its removal began. */
+  readonly targetOf: (instance: InstanceId) => Target | undefined;
+  readonly settings: () => ForwardSettings;
+  readonly catalog: () => readonly CatalogModel[];
+  readonly clock: Clock;
+  readonly metrics: ForwardMetrics;
+  readonly log: ForwardLog;
+  /** Ids of our own; shared with whoever else asks the gate. Default: a counter from 1. */
+  readonly nextId?: () => RequestId;
+}
+
+/** Fits express (`app.use(handler)`, not mounted below a path) and plain `node:http`. */
+export type Handler = (
+  req: IncomingMessage & { originalUrl?: string },
+  res: ServerResponse,
+  next: (error?: unknown) => void,
+) => void;
+
+export interface ModelApi {
+  /** Answers `/v1/*`; calls `next` for any other path. */
+  readonly handler: Handler;
+  /** Destroys our sockets to an instance; its attempts end as a reset. Its later connections are new. */
+  closeConnections(instance: InstanceId): void;
+  /** Destroys all connections to instances. */
+  close(): void;
+}

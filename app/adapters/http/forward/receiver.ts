@@ -1,0 +1,122 @@
+/** How one attempt's answer is taken in: held, or passed on by whole events. One receiver for each kind. */
+import type { Failure, Forwarded } from '../../../core/request.ts';
+import type { Answer, BackendHead, KeptError } from './answer.ts';
+import { parseObject } from './judge.ts';
+import type { Rename } from './rename.ts';
+import { type Timings, timingsIn } from './timings.ts';
+
+/** Answers that are not streams are held up to this many bytes. */
+export const HOLD_BYTES = 4 * 1024 * 1024;
+const ERROR_BYTES = 1024 * 1024;
+
+/** Made for each attempt, so without accessors: V8 makes a hidden class for each object that has one. */
+export interface Receiver {
+  /** Takes bytes of the body; a failure ends the attempt. */
+  data(chunk: Buffer): Failure | null;
+  /** The body ended, and by HTTP's measure it is whole; null: so is the answer. */
+  end(): Failure | null;
+  readonly now: Received;
+  timings(): Timings | null;
+}
+
+/** How far an answer has come. */
+export interface Received {
+  forwarded: Forwarded;
+  /** The first content, or for a whole answer its first byte, is here. */
+  begun: boolean;
+  /** The client has all but the end mark. */
+  finished: boolean;
+  /** All that the client is to have was passed on: a connection that fails now has done its work. */
+  whole: boolean;
+  /** An error answer or event, for `pass_on`. */
+  kept: KeptError | null;
+}
+
+export function nothingReceived(): Received {
+  return { forwarded: 'nothing', begun: false, finished: false, whole: false, kept: null };
+}
+
+/** An answer that is not a stream: held until it is whole, or too large to hold. */
+export function wholeReceiver(
+  answer: Answer,
+  head: BackendHead,
+  contentLength: string | null,
+  rename: Rename | null,
+): Receiver {
+  const now = nothingReceived();
+  let parts: Buffer[] = [];
+  let size = 0;
+  let last: Buffer | null = null;
+  let passing = false;
+  const renamed = () => (rename === null ? parts : [rename(Buffer.concat(parts, size))]);
+
+  function passThrough(): void {
+    passing = true;
+    now.forwarded = 'more';
+    answer.openWhole(head, rename === null ? contentLength : null);
+    for (const part of renamed()) answer.write(part);
+    parts = [];
+  }
+
+  return {
+    data(chunk) {
+      size += chunk.length;
+      last = chunk;
+      now.begun = true;
+      if (passing) answer.write(chunk);
+      else {
+        parts.push(chunk);
+        if (size > HOLD_BYTES) passThrough();
+      }
+      return null;
+    },
+    end() {
+      if (passing) answer.end();
+      else answer.whole(head, renamed());
+      return null;
+    },
+    now,
+    timings: () => (last === null ? null : timingsIn(last)),
+  };
+}
+
+/** An error answer: held, then told as a failure. */
+export function errorReceiver(head: BackendHead): Receiver {
+  const now = nothingReceived();
+  const parts: Buffer[] = [];
+  let size = 0;
+  return {
+    data(chunk) {
+      size += chunk.length;
+      now.begun = true;
+      parts.push(chunk);
+      return size > ERROR_BYTES ? { kind: 'http', status: head.status, message: 'an error too long' } : null;
+    },
+    end() {
+      const body = Buffer.concat(parts, size);
+      now.kept = { kind: 'answer', head, body };
+      const message = errorMessage(body.toString('utf8'));
+      if (head.status === 503 && /loading model/i.test(message)) return { kind: 'loading' };
+      return { kind: 'http', status: head.status, message };
+    },
+    now,
+    timings: () => null,
+  };
+}
+
+/** The message of an error body or of an error event's data; the text itself where it has none. */
+export function errorMessage(text: string): string {
+  return errorFields(text).message;
+}
+
+/** Status (`error.code` where it is a number) and message of llama-server's error object. */
+export function errorFields(text: string): { readonly status: number | null; readonly message: string } {
+  const error = parseObject(text)?.['error'];
+  if (typeof error === 'string') return { status: null, message: error };
+  if (typeof error !== 'object' || error === null) return { status: null, message: text.slice(0, 500) };
+  const { message, code } = error as { readonly message?: unknown; readonly code?: unknown };
+  return {
+    status: typeof code === 'number' ? code : null,
+    message: typeof message === 'string' ? message : text.slice(0, 500),
+  };
+}

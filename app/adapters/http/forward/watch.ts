@@ -1,0 +1,79 @@
+/** Deadlines of one attempt: until the first content, then from byte to byte; and for a client that takes nothing. */
+import type { Clock } from '../../../ports.ts';
+import type { Alarms } from './alarms.ts';
+
+/** A client that takes nothing for so long is taken for gone. */
+export const READER_MS = 300_000;
+
+export interface Watch {
+  /** The first content must be there `ms` from now; Infinity: no limit. */
+  expectFirst(ms: number): void;
+  /** Bytes came; `begun`: the first content was among them, or before. */
+  bytes(begun: boolean): void;
+  /** We stopped reading since the client is slow, or read again. */
+  paused(paused: boolean): void;
+  stop(): void;
+}
+
+export type Missed = 'first_token_deadline' | 'stall' | 'client_deadline' | 'reader';
+
+export interface WatchOptions {
+  readonly clock: Clock;
+  readonly alarms: Alarms;
+  readonly stallMs: number;
+  /** Until the first content (ms from now; Infinity: no limit). */
+  readonly firstMs: number;
+  /** The client's own deadline, until the first content (monotonic ms; Infinity: none). */
+  readonly clientDeadline: number;
+  readonly missed: (what: Missed) => void;
+}
+
+/** Starts at once. */
+export function watch({ clock, alarms, stallMs, firstMs, clientDeadline, missed }: WatchOptions): Watch {
+  let firstAt = clock.now().mono + firstMs;
+  let lastBytes = 0;
+  let begun = false;
+  let pausedAt: number | null = null;
+  const alarm = { at: Math.min(firstAt, clientDeadline), index: 0, ring };
+  alarms.add(alarm);
+
+  function due(): number {
+    if (pausedAt !== null) return pausedAt + READER_MS;
+    return begun ? lastBytes + stallMs : Math.min(firstAt, clientDeadline);
+  }
+
+  function moved(): void {
+    const at = due();
+    const sooner = at < alarm.at;
+    alarm.at = at;
+    if (sooner) alarms.sooner(alarm);
+  }
+
+  function ring(): void {
+    if (clock.now().mono < due()) moved();
+    else if (pausedAt !== null) missed('reader');
+    else if (begun) missed('stall');
+    else missed(firstAt <= clientDeadline ? 'first_token_deadline' : 'client_deadline');
+  }
+
+  return {
+    expectFirst(ms) {
+      firstAt = clock.now().mono + ms;
+      moved();
+    },
+    bytes(nowBegun) {
+      begun = nowBegun;
+      if (!begun) return;
+      lastBytes = clock.now().mono;
+      moved();
+    },
+    paused(paused) {
+      pausedAt = paused ? clock.now().mono : null;
+      lastBytes = clock.now().mono;
+      moved();
+    },
+    stop() {
+      alarms.remove(alarm);
+    },
+  };
+}
