@@ -99,7 +99,7 @@ export function containersContract(name: string, engine: () => BenchEngine, time
 
     test('a memory limit that is too small is named so', async (t) => {
       const { containers } = await home(t);
-      const evidence = bad(await containers.start(planFor(engine(), 'i1', {}, 24 * MIB)));
+      const evidence = bad(await containers.start(planFor(engine(), 'i1', { context: 16_384 }, 24 * MIB)));
       assert.equal(evidence.oomKilled, true);
       assert.equal(evidence.exitCode, 137);
       assert.deepEqual(await containers.examine('i1'), evidence);

@@ -6,10 +6,10 @@ import Docker from 'dockerode';
 import type { DockerOptions, Timing } from '../../../app/adapters/docker/containers.ts';
 import { dockerContainers } from '../../../app/adapters/docker/containers.ts';
 import { LABELS } from '../../../app/adapters/docker/names.ts';
+import { systemClock } from '../../../app/clock.ts';
 import type { InstancePlan } from '../../../app/core/effects.ts';
 import type { Gpu, Profile } from '../../../app/core/types.ts';
 import type { Containers } from '../../../app/ports.ts';
-import { realClock } from '../real-clock.ts';
 import type { Reports } from './reports.ts';
 import { reports } from './reports.ts';
 
@@ -52,7 +52,7 @@ export function homeOn(
     holderImage: engine.images.cpu,
     models: { here: engine.modelsFolder, onHost: 'auto' },
     network: 'auto',
-    clock: realClock(),
+    clock: systemClock,
     log: quiet,
     ...more,
     home,
