@@ -4,6 +4,8 @@
 import type { Problem } from '../../core/types.ts';
 import type { AppError } from '../../errors.ts';
 
+const NOT_FOUND = 404;
+
 /** `error` is a `docker_unreachable`, `docker_refused` or `docker_too_old`. */
 export function engineProblem(engine: string, socket: string, error: AppError): Problem {
   const params = { engine, socket, detail: error.message };
@@ -54,7 +56,10 @@ function words(engine: string, socket: string, error: AppError): { code: string;
   }
 }
 
-export function imageMissing(image: string, engine: string): Problem {
+/** Null where the error is another one. */
+export function imageMissing(error: AppError, engine: string): Problem | null {
+  const image = /no such image: (\S+)/i.exec(error.message)?.[1];
+  if (image === undefined || error.details['status'] !== NOT_FOUND) return null;
   return {
     code: 'image_missing',
     text: `The image ${image} is not on the engine "${engine}".`,

@@ -29,7 +29,7 @@ export async function evidenceOf(context: EngineContext, entry: Entry): Promise<
     ]);
     const running = found?.State.Running ?? false;
     const dead =
-      found === undefined || running
+      found === undefined || running || found.State.Status === 'created'
         ? null
         : { exitCode: found.State.ExitCode, oomKilled: found.State.OOMKilled ?? false };
     return {

@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 import { connection } from './connection.ts';
 import type { EngineContext } from './context.ts';
 import { deaths as makeDeaths } from './deaths.ts';
-import { dockerError, isUnreachable, refusedWith } from './docker-error.ts';
+import { dockerError, isUnreachable } from './docker-error.ts';
 import { engineProblem, holderFailed, imageMissing, modelsNotShared } from './engine-problem.ts';
 import { eventCursor, eventTime, readEvents } from './events.ts';
 import { LABELS } from './names.ts';
@@ -63,8 +63,7 @@ export function following(
       const error = dockerError(thrown);
       if (isUnreachable(error)) return;
       log.warn({ error: error.message }, 'the holder could not be made');
-      const missing = refusedWith(error) === 404 && /no such image/i.test(error.message);
-      tellProblem(missing ? imageMissing(options.holderImage, owner.engine) : holderFailed(error.message));
+      tellProblem(imageMissing(error, owner.engine) ?? holderFailed(error.message));
     }
   }
 

@@ -43,6 +43,8 @@ export const InspectedContainer = z.object({
       .transform((env) => env ?? []),
   }),
   State: z.object({
+    /** `created`: it never ran, its exit code means nothing. */
+    Status: z.string(),
     Running: z.boolean(),
     Paused: z.boolean().optional(),
     OOMKilled: z.boolean().optional(),

@@ -148,9 +148,6 @@ async function proved(
 /** Docker's own words, and what to do where they do not say it. */
 function startError(thrown: unknown, plan: InstancePlan): string {
   const error = dockerError(thrown);
-  if (refusedWith(error) === 404 && /no such image/i.test(error.message)) {
-    const { text, fix } = imageMissing(plan.profile.image, plan.profile.engine);
-    return `${text} ${fix}`;
-  }
-  return error.message;
+  const missing = imageMissing(error, plan.profile.engine);
+  return missing === null ? error.message : `${missing.text} ${missing.fix}`;
 }

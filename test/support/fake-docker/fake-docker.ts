@@ -1,0 +1,82 @@
+/**
+ * A Docker engine on the wire: an HTTP server on a Unix socket that speaks the part of the Engine API that
+ * Llamastead uses. Its llama-server containers are servers in this process, on loopback addresses.
+ */
+import { randomBytes, randomInt } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FakeEngine } from './fake-engine.ts';
+import { fakeEngine } from './fake-engine.ts';
+import { answer } from './fake-routes.ts';
+
+export interface FakeDockerOptions {
+  readonly api?: string;
+  readonly oldestApi?: string;
+  /** Images that are there. */
+  readonly images: readonly string[];
+}
+
+export interface FakeDocker {
+  readonly socket: string;
+  readonly engine: FakeEngine;
+  /** Request lines as they came, `POST /v1.41/containers/create?name=x`. */
+  readonly requests: readonly string[];
+  /** Ends every open event stream, as a proxy or a restart does. */
+  cutEvents(): void;
+  /** The daemon goes away, its containers stay. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function fakeDocker(options: FakeDockerOptions): Promise<FakeDocker> {
+  const folder = await mkdtemp(join(tmpdir(), 'fake-docker-'));
+  const socket = join(folder, 'docker.sock');
+  const loopback = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
+  const engine = fakeEngine({
+    images: new Set(options.images),
+    newId: () => randomBytes(32).toString('hex'),
+    holderHost: loopback,
+  });
+  const versions = { ApiVersion: options.api ?? '1.41', MinAPIVersion: options.oldestApi ?? '1.12' };
+  const requests: string[] = [];
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    requests.push(`${request.method} ${request.url}`);
+    answer(engine, versions, request, response).catch((error: unknown) => {
+      response.writeHead(500).end(JSON.stringify({ message: String(error) }));
+    });
+  };
+  let server: Server | undefined;
+
+  async function start(): Promise<void> {
+    server = createServer(handle);
+    const listening = Promise.withResolvers<void>();
+    server.listen(socket, () => listening.resolve());
+    await listening.promise;
+  }
+
+  async function stop(): Promise<void> {
+    const closed = Promise.withResolvers<void>();
+    server?.close(() => closed.resolve());
+    server?.closeAllConnections();
+    await closed.promise;
+  }
+
+  await start();
+  return {
+    socket,
+    engine,
+    requests,
+    cutEvents: engine.cutEvents,
+    start,
+    stop,
+    async close() {
+      await engine.killAll();
+      await stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
