@@ -14,6 +14,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { benchModels } from './controller/settings.ts';
 import { engineStep, socketOf } from './engine.ts';
 import { baseImageStep } from './images/base.ts';
 import { coldVulkanImageStep, cpuImageStep } from './images/llama.ts';
@@ -27,7 +28,6 @@ import { benchDir, modelsDir } from './lib/paths.ts';
 import { onTerminal, type Progress, runStep } from './lib/steps.ts';
 import { chatModelStep } from './models/chat.ts';
 import { tinyModelStep } from './models/tiny.ts';
-import { benchModels } from './settings.ts';
 
 export interface Bench {
   docker: Docker;

@@ -10,7 +10,12 @@ const ownNode = join(repository, 'node_modules/.bin/node');
 
 /** Debian packages by the file that shows that one is there: a command's name, or an absolute path. */
 const forEngine = { dockerd: 'docker.io', containerd: 'containerd', runc: 'runc', iptables: 'iptables' };
-const forBench = { docker: 'docker.io', debootstrap: 'debootstrap', pip3: 'python3-pip', flock: 'util-linux' };
+const forBench = {
+  docker: 'docker.io',
+  debootstrap: 'debootstrap',
+  pip3: 'python3-pip',
+  flock: 'util-linux',
+};
 const forTests = {
   chromium: 'chromium',
   '/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc': 'fonts-noto-cjk',
@@ -42,7 +47,9 @@ export async function handOver(module, wants) {
 async function installPackages({ tests }) {
   const engineThere = process.env.DOCKER_HOST !== undefined || existsSync('/var/run/docker.sock');
   const wanted = { ...forBench, ...(engineThere ? {} : forEngine), ...(tests ? forTests : {}) };
-  const missing = [...new Set(Object.entries(wanted).flatMap(([file, name]) => (isThere(file) ? [] : [name])))];
+  const missing = [
+    ...new Set(Object.entries(wanted).flatMap(([file, name]) => (isThere(file) ? [] : [name]))),
+  ];
   if (missing.length === 0) return;
   const advice = `apt-get install ${missing.join(' ')}`;
   if (process.getuid?.() !== 0) throw new Error(`missing packages; as root: ${advice}`);
@@ -62,7 +69,9 @@ async function installModules() {
     process.stderr.write('! node_modules is a link to a folder of another lock file: left as it is\n');
     return;
   }
-  await step('npm packages', 'Run `npm ci` in the checkout and read what it says.', () => run('npm', ['ci'], {}));
+  await step('npm packages', 'Run `npm ci` in the checkout and read what it says.', () =>
+    run('npm', ['ci'], {}),
+  );
 }
 
 /** Whether npm's own note of what it installed agrees with the lock file. */
@@ -70,7 +79,9 @@ function isCurrent(folder) {
   const note = join(folder, '.package-lock.json');
   if (!existsSync(note) || !existsSync(ownNode)) return false;
   const installed = JSON.parse(readFileSync(note, 'utf8')).packages;
-  const { '': _root, ...wanted } = JSON.parse(readFileSync(join(repository, 'package-lock.json'), 'utf8')).packages;
+  const { '': _root, ...wanted } = JSON.parse(
+    readFileSync(join(repository, 'package-lock.json'), 'utf8'),
+  ).packages;
   // Optional packages for other systems are in the lock file alone.
   return Object.entries(wanted).every(([path, { version, optional }]) =>
     installed[path] === undefined ? optional === true : installed[path].version === version,
@@ -115,7 +126,10 @@ function run(command, args, env) {
     child.on('error', (error) => fail(new Error(`${command} could not be run: ${error.message}`)));
     child.on('close', (code) => {
       if (code === 0) done();
-      else fail(new Error(`${command} ${args[0]} ended with exit code ${code}\n  last output:\n${last.join('\n')}`));
+      else
+        fail(
+          new Error(`${command} ${args[0]} ended with exit code ${code}\n  last output:\n${last.join('\n')}`),
+        );
     });
   });
 }

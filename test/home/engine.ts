@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Docker, dockerOn } from './lib/docker.ts';
-import { benchDir, engineSocket } from './lib/paths.ts';
+import { benchDir, engineSocket, repository } from './lib/paths.ts';
 import type { Step } from './lib/steps.ts';
 
 const log = join(benchDir, 'dockerd.log');
 const pidFile = join(benchDir, 'dockerd.pid');
+/** Which checkout started the engine. */
+const starterFile = join(benchDir, 'dockerd.started-by');
 const startDeadlineMs = 30_000;
 
 /** A Docker engine: the one that DOCKER_HOST or the usual socket names, else one of the bench's own. */
@@ -67,7 +69,26 @@ async function startEngine(): Promise<Docker> {
     ended = `exit code ${code}`;
   });
   child.unref();
-  return waitUntilItAnswers(() => ended);
+  const docker = await waitUntilItAnswers(() => ended);
+  writeFileSync(starterFile, repository);
+  // What was left when the engine last ended belongs to nobody any more.
+  await docker.run(['container', 'prune', '--force']);
+  await docker.run(['network', 'prune', '--force']);
+  return docker;
+}
+
+/**
+ * Stops the bench's engine if this checkout started it and nothing runs on it.
+ * @returns whether it was stopped
+ */
+export async function stopEngineOf(checkout: string, docker: Docker): Promise<boolean> {
+  if (docker.host !== `unix://${engineSocket}` || !existsSync(pidFile)) return false;
+  if (!existsSync(starterFile) || readFileSync(starterFile, 'utf8') !== checkout) return false;
+  if ((await docker.run(['ps', '--quiet'])) !== '') return false;
+  process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGTERM');
+  // dockerd removes the file as the last thing it does.
+  while (existsSync(pidFile)) await pause(100);
+  return true;
 }
 
 async function waitUntilItAnswers(ended: () => string | undefined): Promise<Docker> {
