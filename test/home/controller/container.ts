@@ -1,0 +1,71 @@
+import type { Bench } from '../bench.ts';
+import { contentHash } from '../lib/content-hash.ts';
+import type { Docker } from '../lib/docker.ts';
+import { repository } from '../lib/paths.ts';
+import type { Folders } from './folders.ts';
+
+/** What the controller's container is made from; another plan needs a new container. */
+export interface ContainerPlan {
+  image: string;
+  folders: Folders;
+  socket: string;
+  /** Inside the container. */
+  ports: { http: number; mqtt: number };
+  /** Keys of the configuration that are read only at the start. */
+  fixedSettings: string;
+}
+
+/** Of one checkout: several may have a home on one engine. */
+export const containerName: string = `llamastead-bench-${contentHash([repository]).slice(0, 6)}`;
+
+const planLabel = 'llamastead.bench.plan';
+
+export function planHash(plan: ContainerPlan): string {
+  return contentHash([JSON.stringify(plan)]);
+}
+
+export interface FoundContainer {
+  running: boolean;
+  plan: string;
+}
+
+export async function findController(docker: Docker): Promise<FoundContainer | undefined> {
+  const format = `{{.State}}|{{.Label "${planLabel}"}}`;
+  const filter = `name=^/${containerName}$`;
+  const line = await docker.run(['ps', '--all', '--filter', filter, '--format', format]);
+  const [state, plan = ''] = line.split('|');
+  return line === '' ? undefined : { running: state === 'running', plan };
+}
+
+/** Starts Llamastead from its image with the Docker socket mounted, as a NAS does. */
+export async function startController(
+  bench: Bench,
+  plan: ContainerPlan,
+  published: { http: number; mqtt: number },
+): Promise<void> {
+  const { folders } = plan;
+  await bench.docker.run([
+    ...['run', '--detach', '--init', '--name', containerName, '--label', `${planLabel}=${planHash(plan)}`],
+    // No restart policy: a home of a checkout that is gone must not come back with the engine.
+    ...['--stop-timeout', '60'],
+    ...['--publish', `${published.http}:${plan.ports.http}`],
+    ...['--publish', `${published.mqtt}:${plan.ports.mqtt}`],
+    ...['--volume', `${plan.socket}:/var/run/docker.sock`],
+    ...['--volume', `${folders.models}:/models`, '--volume', `${folders.state}:/data`],
+    ...['--volume', `${folders.config}:/config`],
+    plan.image,
+  ]);
+}
+
+/** Ends the controller, which stops its own instances first, and removes its container. */
+export async function removeController(docker: Docker): Promise<void> {
+  await docker.run(['stop', containerName]);
+  await docker.run(['rm', '--force', '--volumes', containerName]);
+}
+
+/** The end of the controller's log. */
+export async function controllerLog(docker: Docker): Promise<string> {
+  const lines: string[] = [];
+  await docker.run(['logs', '--tail', '15', containerName], { onLine: (line) => lines.push(line) });
+  return lines.slice(-15).join('\n');
+}

@@ -1,0 +1,98 @@
+import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { contentHash } from '../lib/content-hash.ts';
+import { buildImage, type Docker, findImage } from '../lib/docker.ts';
+import { type LlamaServer, startLlama } from '../lib/llama-server.ts';
+import { benchDir, modelsDir } from '../lib/paths.ts';
+import type { Step } from '../lib/steps.ts';
+import { withContext } from './context.ts';
+
+const dockerfile = join(import.meta.dirname, 'llama-vulkan-warm.Dockerfile');
+const shadersInImage = '/var/cache/shaders';
+const environment = {
+  GGML_VK_VISIBLE_DEVICES: '0',
+  LLAMA_ARG_N_GPU_LAYERS: '999',
+  LLAMA_ARG_DEVICE: 'Vulkan0',
+  LLAMA_ARG_FIT: 'off',
+};
+/** Kernels differ by the number of tokens in a batch: one, a few, many. */
+const wordsInPrompt = [2, 20];
+
+/** A model as the bench's configuration runs it on the GPU: shaders depend on it. */
+export interface WarmModel {
+  file: string;
+  context: number;
+  parallel: number;
+}
+
+/**
+ * The Vulkan image with the shaders that the models need. The software device compiles for 10 to 30 s at a first
+ * start and at a first request; from this image an instance is ready in about a second.
+ */
+export function warmVulkanImageStep(
+  docker: Docker,
+  cold: string,
+  models: readonly WarmModel[],
+): Step<string> {
+  // The compiled shaders are machine code for this processor.
+  const recipe = JSON.stringify({ processor: cpus()[0]?.model, models, environment, wordsInPrompt });
+  const name = `llamastead-bench/llama:vulkan-${contentHash([cold, recipe, readFileSync(dockerfile)])}`;
+  return {
+    name: 'llama-server image (vulkan, shaders compiled)',
+    advice: 'Read the last output; docker logs of the server are in it.',
+    find: () => findImage(docker, name),
+    make: async (log) => {
+      const shaders = join(benchDir, 'shaders');
+      rmSync(shaders, { recursive: true, force: true });
+      mkdirSync(shaders, { recursive: true });
+      // One after the other: at once they take longer, as their threads wait for each other.
+      for (const model of models) await warm(docker, cold, model, shaders, log);
+      return withContext(async (context) => {
+        cpSync(shaders, join(context, 'shaders'), { recursive: true });
+        return buildImage(docker, { name, dockerfile, context, args: { BASE: cold } }, log);
+      });
+    },
+  };
+}
+
+async function warm(
+  docker: Docker,
+  image: string,
+  model: WarmModel,
+  shaders: string,
+  log: (line: string) => void,
+): Promise<void> {
+  const server = await startLlama(docker, {
+    image,
+    mounts: { [modelsDir]: '/models:ro', [shaders]: shadersInImage },
+    env: {
+      ...environment,
+      LLAMA_ARG_MODEL: `/models/${model.file}`,
+      LLAMA_ARG_CTX_SIZE: String(model.context * model.parallel),
+      LLAMA_ARG_N_PARALLEL: String(model.parallel),
+    },
+  });
+  try {
+    log(`${model.file}: ready after ${server.readyMs} ms`);
+    for (const words of wordsInPrompt)
+      log(`${model.file}, ${words} words: ${await timeChat(server, words)} ms`);
+    const atOnce = Array.from({ length: model.parallel }, (_, place) => timeChat(server, 3 + place));
+    log(`${model.file}, at once: ${(await Promise.all(atOnce)).join(', ')} ms`);
+  } finally {
+    await server.remove();
+  }
+}
+
+async function timeChat(server: LlamaServer, words: number): Promise<number> {
+  const start = performance.now();
+  const content = Array.from({ length: words }, (_, place) => `llama ${place}`).join(' ');
+  const answer = await fetch(`${server.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ max_tokens: 4, messages: [{ role: 'user', content }] }),
+  });
+  if (!answer.ok) throw new Error(`llama-server answered ${answer.status}: ${await answer.text()}`);
+  await answer.text();
+  return Math.round(performance.now() - start);
+}

@@ -1,0 +1,55 @@
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+
+/** What came of one streamed chat. */
+export interface Told {
+  status: number;
+  placement: string;
+  attempts: string;
+  requestId: string;
+  text: string;
+  /** Milliseconds until the head of the answer, which waits for the first content, and until its end. */
+  firstMs: number;
+  totalMs: number;
+}
+
+const Chunk = z.object({
+  choices: z.array(z.object({ delta: z.object({ content: z.string().nullish() }) })),
+});
+
+/** Asks as any client of the OpenAI API does. Throws with the answer's text where it is an error. */
+export async function chat(url: string, requestId: string, question: string): Promise<Told> {
+  const start = performance.now();
+  const answer = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-request-id': requestId },
+    body: JSON.stringify({
+      model: 'chat',
+      stream: true,
+      max_tokens: 16,
+      messages: [{ role: 'user', content: question }],
+    }),
+  });
+  const firstMs = performance.now() - start;
+  if (!answer.ok || answer.body === null) throw new Error(`${answer.status}: ${await answer.text()}`);
+  const text = await contentOf(answer.body);
+  return {
+    status: answer.status,
+    placement: answer.headers.get('llamastead-placement') ?? '?',
+    attempts: answer.headers.get('llamastead-attempts') ?? '?',
+    requestId: answer.headers.get('x-request-id') ?? '?',
+    text,
+    firstMs,
+    totalMs: performance.now() - start,
+  };
+}
+
+async function contentOf(body: NonNullable<Response['body']>): Promise<string> {
+  let text = '';
+  for await (const line of createInterface(Readable.fromWeb(body))) {
+    if (!line.startsWith('data: {')) continue;
+    text += Chunk.parse(JSON.parse(line.slice('data: '.length))).choices[0]?.delta.content ?? '';
+  }
+  return text;
+}
