@@ -10,7 +10,7 @@ export type Asked =
   | { readonly do: 'load' | 'unload' | 'restart' }
   | { readonly set: 'mode'; readonly value: Mode }
   | { readonly set: 'keep_loaded'; readonly value: boolean }
-  /** Milliseconds; null: never. */
+  /** Whole seconds; null: never. */
   | { readonly set: 'idle_unload'; readonly value: number | null }
   /** Bytes. */
   | { readonly set: 'ram_budget'; readonly value: number };
@@ -62,7 +62,10 @@ const READERS: Readonly<Record<string, Reader>> = {
     oneModel: true,
     schema: decimal
       .pipe(z.number().max(IDLE_MAX))
-      .transform((minutes) => ({ set: 'idle_unload', value: minutes === 0 ? null : minutes * 60_000 })),
+      .transform((minutes) => ({
+        set: 'idle_unload',
+        value: minutes === 0 ? null : Math.ceil(minutes * 60),
+      })),
   },
   ram_budget: {
     expected: 'GiB, as in 6 or 7.5',

@@ -340,7 +340,7 @@ describe('a command', timeout, () => {
     assert.deepEqual(on.home.set, [
       { key: 'models.chat.mode', value: 'cpu' },
       { key: 'models.chat.keepLoaded', value: true },
-      { key: 'models.chat.idleUnload', value: 300_000 },
+      { key: 'models.chat.idleUnload', value: 300 },
       { key: 'memory.budget', value: 6 * 1024 ** 3 },
     ]);
   });
