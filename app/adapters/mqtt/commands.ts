@@ -60,12 +60,10 @@ const READERS: Readonly<Record<string, Reader>> = {
   idle_unload: {
     expected: `minutes from 0 (never) to ${IDLE_MAX}`,
     oneModel: true,
-    schema: decimal
-      .pipe(z.number().max(IDLE_MAX))
-      .transform((minutes) => ({
-        set: 'idle_unload',
-        value: minutes === 0 ? null : Math.ceil(minutes * 60),
-      })),
+    schema: decimal.pipe(z.number().max(IDLE_MAX)).transform((minutes) => ({
+      set: 'idle_unload',
+      value: minutes === 0 ? null : Math.ceil(minutes * 60),
+    })),
   },
   ram_budget: {
     expected: 'GiB, as in 6 or 7.5',

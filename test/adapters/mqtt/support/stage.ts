@@ -1,7 +1,7 @@
 /** A broker, a cable to it, a scripted home whose publisher uses the cable, and a watcher that does not. */
 import { type Broker, embeddedBroker } from '../../../../app/adapters/mqtt/broker.ts';
+import type { MemoryFile } from '../../../../app/adapters/mqtt/memory.ts';
 import {
-  type MqttMemoryStore,
   type MqttPublisher,
   mqttPublisher,
   type PublisherOptions,
@@ -23,7 +23,7 @@ export interface Stage extends AsyncDisposable {
   readonly told: [up: boolean, detail: string | null][];
   /** Resolves when `onBroker` was told this. */
   becomes(up: boolean): Promise<void>;
-  publisher(part?: Partial<PublisherOptions>, memory?: MqttMemoryStore): MqttPublisher;
+  publisher(part?: Partial<PublisherOptions>, memory?: MemoryFile): MqttPublisher;
 }
 
 export async function stage(): Promise<Stage> {
