@@ -10,7 +10,7 @@ export type Asked =
   | { readonly do: 'load' | 'unload' | 'restart' }
   | { readonly set: 'mode'; readonly value: Mode }
   | { readonly set: 'keep_loaded'; readonly value: boolean }
-  /** Milliseconds; null: never. */
+  /** Whole seconds; null: never. */
   | { readonly set: 'idle_unload'; readonly value: number | null }
   /** Bytes. */
   | { readonly set: 'ram_budget'; readonly value: number };
@@ -60,9 +60,10 @@ const READERS: Readonly<Record<string, Reader>> = {
   idle_unload: {
     expected: `minutes from 0 (never) to ${IDLE_MAX}`,
     oneModel: true,
-    schema: decimal
-      .pipe(z.number().max(IDLE_MAX))
-      .transform((minutes) => ({ set: 'idle_unload', value: minutes === 0 ? null : minutes * 60_000 })),
+    schema: decimal.pipe(z.number().max(IDLE_MAX)).transform((minutes) => ({
+      set: 'idle_unload',
+      value: minutes === 0 ? null : Math.ceil(minutes * 60),
+    })),
   },
   ram_budget: {
     expected: 'GiB, as in 6 or 7.5',

@@ -2,6 +2,7 @@
  * One client of a broker, one connection at a time. A lost one is made anew after a wait that doubles; no
  * message is queued for the next connection, so the caller alone decides what is told again.
  */
+import { Socket } from 'node:net';
 import { connect, type IClientOptions, type MqttClient } from 'mqtt';
 import { AppError } from '../../errors.ts';
 import type { Clock } from '../../ports.ts';
@@ -126,6 +127,8 @@ function dial(options: ConnectionOptions, ended: (detail: string, upSince: numbe
     if (!over) options.onMessage(topic, payload, packet.retain);
   });
   client.on('connect', () => {
+    // Small messages one after the other: without this each waits for the acknowledgement of the last.
+    if (client.stream instanceof Socket) client.stream.setNoDelay(true);
     client.subscribeAsync([...options.filters], { qos: 1 }).then(() => {
       if (over) return;
       live.upSince = options.clock.now().mono;

@@ -3,7 +3,7 @@
  */
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { Clock } from '../../ports.ts';
+import type { Clock, JsonFile } from '../../ports.ts';
 import { pace } from './pace.ts';
 
 /** What has to outlive a restart. */
@@ -14,12 +14,8 @@ export interface MqttMemory {
   readonly announced: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-/** A small file in the state folder. */
-export interface MqttMemoryStore {
-  /** What was saved last, as it was read; null where there is nothing. */
-  load(): Promise<unknown>;
-  save(memory: MqttMemory): Promise<void>;
-}
+/** Where it is kept: a document of its own. */
+export type MemoryFile = Pick<JsonFile, 'read' | 'write'>;
 
 /** The memory in use; changes are saved at most once a second. */
 export interface KeptMemory {
@@ -41,12 +37,13 @@ const memorySchema = z.object({
  * that is left out. A number above it belongs to a log that is gone.
  */
 export async function keptMemory(
-  store: MqttMemoryStore,
+  file: MemoryFile,
   newest: number,
   clock: Clock,
   log: Logger,
 ): Promise<KeptMemory> {
-  const loaded = memorySchema.safeParse(await store.load().catch(() => null));
+  const content = await file.read();
+  const loaded = memorySchema.safeParse(content.found === 'data' ? content.data : null);
   let memory: MqttMemory = loaded.success ? loaded.data : { told: newest, announced: {} };
   if (memory.told > newest) memory = { ...memory, told: newest };
   let saved = memory;
@@ -56,7 +53,7 @@ export async function keptMemory(
       const wanted = memory;
       if (wanted === saved) return;
       try {
-        await store.save(wanted);
+        await file.write(wanted);
         saved = wanted;
       } catch (error) {
         log.warn({ error }, 'MQTT: the position in the events could not be saved');

@@ -7,13 +7,11 @@ import type { Logger } from 'pino';
 import type { Clock, EventLog, Gate, Settings } from '../../ports.ts';
 import { type Connection, connection, type Session } from './connection.ts';
 import { type EventTeller, eventTeller } from './event-teller.ts';
-import { type KeptMemory, keptMemory, type MqttMemoryStore } from './memory.ts';
+import { type KeptMemory, keptMemory, type MemoryFile } from './memory.ts';
 import { pace } from './pace.ts';
 import { type RetainedPublisher, retainedPublisher } from './retained.ts';
 import { commandRunner } from './run-command.ts';
 import { slugOf, type Topics, topicsOf } from './topics.ts';
-
-export type { MqttMemory, MqttMemoryStore } from './memory.ts';
 
 export interface PublisherOptions {
   /** `mqtt://host:port` or `mqtts://host:port`; the embedded broker's `url`. */
@@ -28,7 +26,8 @@ export interface PublisherOptions {
   readonly gate: Gate;
   readonly events: EventLog;
   readonly settings: Settings;
-  readonly memory: MqttMemoryStore;
+  /** Position in the events and entities announced: a document of its own, as `mqtt.json`. */
+  readonly memory: MemoryFile;
   readonly version: string;
   /** The page, linked from the devices; null where its address is not known. */
   readonly pageUrl: string | null;

@@ -102,7 +102,7 @@ function ask(asked: Asked, models: readonly string[], deps: CommandDeps): Promis
 
 type Setting = { readonly key: string; readonly value: unknown };
 
-/** Keys and values as settings are named: by their place in the configuration. */
+/** Settings are named by their place in the configuration; their durations are seconds, their sizes bytes. */
 function settingsOf(asked: Exclude<Asked, { do: unknown }>, models: readonly string[]): readonly Setting[] {
   const forEach = (key: string) =>
     models.map((model) => ({ key: `models.${model}.${key}`, value: asked.value }));

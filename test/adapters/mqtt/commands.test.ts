@@ -22,7 +22,8 @@ describe('a command', () => {
     assert.deepEqual(asked('restart', 'PRESS'), { do: 'restart' });
     assert.deepEqual(asked('keep_loaded', 'ON'), { set: 'keep_loaded', value: true });
     assert.deepEqual(asked('keep_loaded', 'OFF'), { set: 'keep_loaded', value: false });
-    assert.deepEqual(asked('idle_unload', '10'), { set: 'idle_unload', value: 600_000 });
+    assert.deepEqual(asked('idle_unload', '10'), { set: 'idle_unload', value: 600 });
+    assert.deepEqual(asked('idle_unload', '0.001'), { set: 'idle_unload', value: 1 });
     assert.deepEqual(asked('idle_unload', '0'), { set: 'idle_unload', value: null });
     assert.deepEqual(asked('ram_budget', '7.5'), { set: 'ram_budget', value: 7.5 * 1024 ** 3 });
   });

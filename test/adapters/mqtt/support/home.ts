@@ -1,6 +1,6 @@
 /** A home whose state, facts and settings a test writes itself, behind the ports that the publisher reads. */
 import pino from 'pino';
-import type { MqttMemory, MqttMemoryStore } from '../../../../app/adapters/mqtt/publisher.ts';
+import type { MemoryFile } from '../../../../app/adapters/mqtt/memory.ts';
 import type { Fact, FactBody } from '../../../../app/core/facts.ts';
 import type { Command, CommandResult } from '../../../../app/core/request.ts';
 import type { View } from '../../../../app/core/view.ts';
@@ -87,13 +87,13 @@ export function scriptedHome(): ScriptedHome {
   return home;
 }
 
-/** A memory file that lives as long as the test; `saved` is what a restart would find. */
-export function memoryFile(first: unknown = null): MqttMemoryStore & { saved: unknown } {
-  const file = {
+/** A document that lives as long as the test; `saved` is what a restart would find. */
+export function memoryFile(first: unknown = null): MemoryFile & { saved: unknown } {
+  const file: MemoryFile & { saved: unknown } = {
     saved: first,
-    load: async () => file.saved,
-    save: async (memory: MqttMemory) => {
-      file.saved = structuredClone(memory);
+    read: async () => (file.saved === null ? { found: 'nothing' } : { found: 'data', data: file.saved }),
+    write: async (data) => {
+      file.saved = structuredClone(data);
     },
   };
   return file;
