@@ -3,7 +3,7 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { parseRoute } from './logic/route.ts';
-import { away, language, route, sentence, text } from './state/app.ts';
+import { away, firstLanguage, language, route, sentence, showLanguage, text } from './state/app.ts';
 import { startLive } from './state/live.ts';
 
 addEventListener('hashchange', () => {
@@ -26,6 +26,7 @@ effect(() => {
 
 const root = document.getElementById('app');
 if (root !== null) {
-  render(<App />, root);
   startLive();
+  await showLanguage(firstLanguage()).catch(() => undefined);
+  render(<App />, root);
 }

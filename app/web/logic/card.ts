@@ -21,7 +21,7 @@ export function cardState(model: ModelView): CardState {
     case 'draining':
       return 'finishing';
     case 'degraded':
-      return model.placement === 'none' ? 'asleep' : 'fallback';
+      return onFallback(model) ? 'fallback' : 'ready';
     case 'busy':
       return onFallback(model) ? 'fallback' : 'answering';
     case 'ready':

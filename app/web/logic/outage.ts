@@ -77,6 +77,7 @@ function ongoing(
   const began = Date.parse(outage.since) - SLACK;
   const since = mine.filter((fact) => Date.parse(fact.time) >= began);
   const moved = movedIds(since);
+  const movedCount = countMoved(since, moved.length);
   const lost = lostCount(since);
   const elsewhere = model.placement !== 'none' && model.placement !== outage.placement;
   const steps: Step[] = [
@@ -87,7 +88,7 @@ function ongoing(
   }
   const open = view.requests.filter((request) => request.model === model.name);
   if (moved.length > 0) {
-    steps.push({ kind: 'moved', state: elsewhere ? 'done' : 'now', requests: moved.length });
+    steps.push({ kind: 'moved', state: elsewhere ? 'done' : 'now', requests: movedCount });
     steps.push({ kind: 'answering', state: answeringState(moved, open) });
   }
   if (lost > 0) steps.push({ kind: 'lost', state: 'done', requests: lost });
@@ -138,12 +139,14 @@ function ended(recovered: Fact, mine: readonly Fact[]): Story {
   const loaded = during.findLast((fact) => fact.type === 'model_loaded' && fact.placement === 'cpu');
   const moved = movedIds(during);
   const lost = lostCount(during);
-  const steps: Step[] = [{ kind: 'stopped', state: 'done', placement, reason: first?.reason ?? 'unknown' }];
+  const steps: Step[] = [
+    { kind: 'stopped', state: 'done', placement, reason: recovered.reason ?? first?.reason ?? 'unknown' },
+  ];
   if (loaded !== undefined) {
     steps.push({ kind: 'cpu', state: 'done', seconds: loaded.seconds ?? null, fraction: null });
   }
   if (moved.length > 0) {
-    steps.push({ kind: 'moved', state: 'done', requests: moved.length });
+    steps.push({ kind: 'moved', state: 'done', requests: countMoved(during, moved.length) });
     steps.push({ kind: 'answering', state: 'done' });
   }
   if (lost > 0) steps.push({ kind: 'lost', state: 'done', requests: lost });
@@ -159,6 +162,14 @@ function movedIds(facts: readonly Fact[]): readonly string[] {
     for (const id of fact.requestIds ?? (fact.requestId === undefined ? [] : [fact.requestId])) ids.add(id);
   }
   return [...ids];
+}
+
+/** A fact names at most 16 ids; its `count` is the whole. */
+function countMoved(facts: readonly Fact[], named: number): number {
+  const counted = facts
+    .filter((fact) => fact.type === 'failover')
+    .reduce((sum, fact) => sum + (fact.count ?? 0), 0);
+  return Math.max(named, counted);
 }
 
 function lostCount(facts: readonly Fact[]): number {

@@ -10,6 +10,8 @@ export function phrase(fact: Fact): string {
 /** One event in plain words; a failover with its recovery. */
 export function EventLine({ entry, details = false }: { entry: Entry; details?: boolean }) {
   const { fact, recovery } = entry;
+  // A failover counts its requests, which its words tell.
+  const merged = fact.type === 'failover' ? 1 : (fact.count ?? 1);
   const tone = recovery === null ? toneOf(fact.type) : 'good';
   return (
     <li class={`event event-${tone}`}>
@@ -18,9 +20,7 @@ export function EventLine({ entry, details = false }: { entry: Entry; details?: 
         <p>
           {phrase(fact)}
           {recovery !== null && ` ${phrase(recovery)}`}
-          {fact.count !== undefined && fact.count > 1 && (
-            <span class="chip">{text.value.events.times(fact.count)}</span>
-          )}
+          {merged > 1 && <span class="chip">{text.value.events.times(merged)}</span>}
         </p>
         {details && (
           <details>

@@ -1,4 +1,4 @@
-import { language, setLanguage, text } from '../state/app.ts';
+import { chooseLanguage, language, text } from '../state/app.ts';
 import { LANGUAGES } from '../text/format.ts';
 import { isLanguage, LANGUAGE_NAMES } from '../text/text.ts';
 
@@ -9,8 +9,8 @@ export function LanguageChoice() {
       <select
         value={language.value}
         onChange={(event) => {
-          const chosen = event.currentTarget.value;
-          if (isLanguage(chosen)) setLanguage(chosen);
+          const select = event.currentTarget;
+          if (isLanguage(select.value)) chooseLanguage(select.value).catch(() => resetChoice(select));
         }}
       >
         {LANGUAGES.map((one) => (
@@ -21,4 +21,9 @@ export function LanguageChoice() {
       </select>
     </label>
   );
+}
+
+/** The words could not be had: show the language that is still spoken. */
+function resetChoice(select: HTMLSelectElement): void {
+  select.value = language.value;
 }

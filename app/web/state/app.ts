@@ -1,12 +1,13 @@
 /** The page's state: signals that views read, and what is computed from them. */
-import { computed, signal } from '@preact/signals';
+import { batch, computed, signal } from '@preact/signals';
 import { type Announcer, QUIET } from '../logic/announce.ts';
 import { EMPTY_FEED, type Feed } from '../logic/feed.ts';
 import { headline } from '../logic/headline.ts';
 import { isAway, type Link } from '../logic/link.ts';
 import { parseRoute, type Route } from '../logic/route.ts';
+import { en, type Text } from '../text/en.ts';
 import { createFormat, type Language, zoneOffset } from '../text/format.ts';
-import { isLanguage, pickLanguage, textOf } from '../text/text.ts';
+import { isLanguage, loadText } from '../text/text.ts';
 
 const LANGUAGE_KEY = 'llamastead.language';
 
@@ -18,11 +19,11 @@ export const announcement = signal('');
 /** This browser's clock, Unix ms; moves once a second while the page is seen. */
 export const clock = signal(Date.now());
 export const route = signal<Route>(parseRoute(location.hash));
-export const language = signal<Language>(firstLanguage());
+export const language = signal<Language>('en');
+export const text = signal<Text>(en);
 
 export const view = computed(() => feed.value.view);
 export const facts = computed(() => feed.value.facts);
-export const text = computed(() => textOf(language.value));
 
 const zone = computed(() => (view.value === null ? null : zoneOffset(view.value.time)));
 export const format = computed(() => createFormat(language.value, zone.value));
@@ -50,8 +51,18 @@ export const sentence = computed(() =>
   view.value === null ? null : headline(view.value, text.value, format.value),
 );
 
-export function setLanguage(chosen: Language): void {
-  language.value = chosen;
+/** Language and words change together; where the words can't be had, all stays as it was. */
+export async function showLanguage(chosen: Language): Promise<void> {
+  const words = await loadText(chosen);
+  batch(() => {
+    language.value = chosen;
+    text.value = words;
+  });
+}
+
+/** A person's choice: kept in this browser. */
+export async function chooseLanguage(chosen: Language): Promise<void> {
+  await showLanguage(chosen);
   try {
     localStorage.setItem(LANGUAGE_KEY, chosen);
   } catch {
@@ -59,12 +70,17 @@ export function setLanguage(chosen: Language): void {
   }
 }
 
-function firstLanguage(): Language {
+/**
+ * The choice made in this browser, else the language that the server wrote into the page: its setting, or
+ * what Accept-Language asked for.
+ */
+export function firstLanguage(): Language {
   try {
     const kept = localStorage.getItem(LANGUAGE_KEY);
     if (isLanguage(kept)) return kept;
   } catch {
     // As above.
   }
-  return pickLanguage(navigator.languages);
+  const served = document.documentElement.lang;
+  return isLanguage(served) ? served : 'en';
 }

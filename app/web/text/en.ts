@@ -3,7 +3,7 @@
  */
 import type { Placement } from '../../core/types.ts';
 import { enFacts, enReasons, place } from './en-facts.ts';
-import { enProblems } from './en-problems.ts';
+import type { ProblemPhrases } from './problems.ts';
 
 const plural = (n: number, one: string, many: string) => `${n} ${n === 1 ? one : many}`;
 
@@ -60,7 +60,8 @@ export const en = {
     noRequests: 'Nobody is asking right now.',
     noEvents: (since: string) => `Nothing has happened since ${since}.`,
   },
-  problems: enProblems,
+  // The server's own text is English.
+  problems: null as ProblemPhrases,
   problem: { fix: 'What to do', details: 'Details', code: (code: string) => `Code: ${code}` },
   memory: {
     ram: 'Memory of the NAS',

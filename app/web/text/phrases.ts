@@ -9,7 +9,7 @@ export type FactPhrases = Readonly<Record<FactType, (fact: Fact, format: Format)
 /** Says a cause, in the form that follows a colon. */
 export type ReasonPhrases = Readonly<Record<Reason, string>>;
 
-/** How many requests a fact is about; 0 where it names none. */
+/** How many requests a failover is about (`count` goes beyond the 16 ids); 0 where it names none. */
 export function requestCount(fact: Fact): number {
-  return Math.max(fact.requestIds?.length ?? 0, fact.requestId === undefined ? 0 : 1);
+  return Math.max(fact.requestIds?.length ?? 0, fact.count ?? 0, fact.requestId === undefined ? 0 : 1);
 }

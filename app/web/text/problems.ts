@@ -1,22 +1,54 @@
-/** Problems in the reader's language where it is known, else in the server's English. */
+/**
+ * Problems in the reader's language. The server tells each in English, with the values that its sentence is
+ * made from; a problem that is not known here is shown in the server's words.
+ */
 import type { Problem } from '../../core/types.ts';
+
+export const PROBLEM_CODES = [
+  'docker_failed',
+  'docker_not_answering',
+  'docker_not_running',
+  'docker_socket_forbidden',
+  'docker_socket_missing',
+  'docker_too_old',
+  'gpu_driver_missing',
+  'gpu_not_used',
+  'holder_failed',
+  'image_missing',
+  'model_damaged',
+  'model_missing',
+  'model_not_gguf',
+  'model_not_readable',
+  'model_outside',
+  'model_truncated',
+  'models_folder_empty',
+  'models_folder_missing',
+  'models_folder_unreadable',
+  'models_not_shared',
+  'no_placement',
+] as const;
+
+export type ProblemCode = (typeof PROBLEM_CODES)[number];
 
 export interface SaidProblem {
   readonly said: string;
   readonly fix: string;
 }
 
-/** A phrase made from a problem's `params`; null where they are not what it needs. */
-export type ProblemPhrase = (
-  params: Readonly<Record<string, string | number>>,
-  model: string,
-) => SaidProblem | null;
+/** `of` gives a value of the problem's sentence; `detail` what only the server's English text holds. */
+export interface ProblemValues {
+  readonly model: string;
+  of(key: string): string;
+}
 
-/** By code. */
-export type ProblemPhrases = Readonly<Record<string, ProblemPhrase>>;
+/** Null: the server's own English is the text. */
+export type ProblemPhrases = Readonly<Record<ProblemCode, (values: ProblemValues) => SaidProblem>> | null;
 
 export function phraseProblem(problem: Problem, phrases: ProblemPhrases): SaidProblem {
-  const phrase = phrases[problem.code];
-  const said = phrase?.(problem.params ?? {}, problem.model ?? '') ?? null;
-  return said ?? { said: problem.text, fix: problem.fix };
+  const code = PROBLEM_CODES.find((known) => known === problem.code);
+  if (code === undefined || phrases === null) return { said: problem.text, fix: problem.fix };
+  return phrases[code]({
+    model: problem.model ?? '',
+    of: (key) => String(problem.params?.[key] ?? ''),
+  });
 }

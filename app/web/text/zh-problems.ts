@@ -1,3 +1,85 @@
+/** Problems in Chinese. */
 import type { ProblemPhrases } from './problems.ts';
 
-export const zhProblems: ProblemPhrases = {};
+const NEW_FILE = '请重新下载该文件。';
+
+export const zhProblems: ProblemPhrases = {
+  docker_failed: () => ({
+    said: '无法使用 Docker。',
+    fix: '请查看 Docker 服务的日志（journalctl -u docker）。',
+  }),
+  docker_not_answering: () => ({
+    said: 'Docker 没有响应。',
+    fix: '请检查主机是否内存不足或磁盘卡住；如果一直如此，请重启 Docker。',
+  }),
+  docker_not_running: () => ({
+    said: 'Docker 的套接字存在，但 Docker 没有响应。',
+    fix: '请在主机上启动 Docker（systemctl start docker）。如果重装过 Docker，也请重启 Llamastead。',
+  }),
+  docker_socket_forbidden: () => ({
+    said: 'Llamastead 没有使用 Docker 套接字的权限。',
+    fix: '请以 root 运行 Llamastead，或在 compose 文件的 group_add 中加入拥有该套接字的组。',
+  }),
+  docker_socket_missing: () => ({
+    said: '找不到 Docker 的套接字。',
+    fix: '请把 /var/run/docker.sock 挂载到 Llamastead 容器。',
+  }),
+  docker_too_old: () => ({ said: 'Docker 版本太旧。', fix: '请把 Docker 更新到 20.10 或更高版本。' }),
+  gpu_driver_missing: (p) => ({
+    said: `${p.of('gpu')} 的驱动没有加载。`,
+    fix: '请在主机上安装或加载 GPU 驱动，然后重启主机。',
+  }),
+  gpu_not_used: (p) => ({
+    said: `找到了 ${p.of('gpu')}，但没有使用：它共用主机内存，很少比 CPU 快。`,
+    fix: `要使用它，请在 llamastead.yaml 中写入：gpus: [{name: ${p.of('gpu')}, kind: ${p.of('kind')}, memory: shared}]。不使用则写 gpus: []。`,
+  }),
+  holder_failed: (p) => ({
+    said: `无法建立模型所用的网络：${p.of('detail')}`,
+    fix: '请检查 Docker 是否还能创建网络和容器（docker network ls、docker system df）。',
+  }),
+  image_missing: (p) => ({
+    said: `缺少镜像 ${p.of('image')}。`,
+    fix: `请下载镜像：docker pull ${p.of('image')}`,
+  }),
+  model_damaged: (p) => ({ said: `文件“${p.of('file')}”已损坏：${p.of('what')}`, fix: NEW_FILE }),
+  model_missing: (p) => ({
+    said: `模型文件夹中没有文件“${p.of('file')}”。`,
+    fix: '请把文件放进模型文件夹，或更正配置中的名称。',
+  }),
+  model_not_gguf: (p) => ({
+    said: `“${p.of('file')}”不是 GGUF 文件。`,
+    fix: '请使用 GGUF 格式的模型。如果保存的是网页，请下载文件本身。',
+  }),
+  model_not_readable: (p) => ({
+    said: `无法读取模型文件“${p.of('file')}”：${p.of('why')}`,
+    fix: '请检查文件权限和磁盘状态。',
+  }),
+  model_outside: (p) => ({
+    said: `“${p.of('file')}”指向模型文件夹之外。`,
+    fix: '请把文件复制到模型文件夹中；指向外部的链接不会使用。',
+  }),
+  model_truncated: (p) => ({
+    said: `文件“${p.of('file')}”不完整。`,
+    fix: `${NEW_FILE}如果仍在下载，完成后会自动解决。`,
+  }),
+  models_folder_empty: (p) => ({
+    said: `模型文件夹 ${p.of('folder')} 中没有模型文件（.gguf）。`,
+    fix: '请放入 GGUF 文件。如果以前有模型，可能是磁盘没有挂载：请挂载后重启容器。',
+  }),
+  models_folder_missing: (p) => ({
+    said: `模型文件夹 ${p.of('folder')} 不存在。`,
+    fix: '请挂载存放模型的磁盘，或设置 paths.models；之后会自动找到。',
+  }),
+  models_folder_unreadable: (p) => ({
+    said: `无法读取模型文件夹 ${p.of('folder')}：${p.of('why')}`,
+    fix: '请给 Llamastead 该文件夹的读取权限。',
+  }),
+  models_not_shared: () => ({
+    said: 'Docker 看不到模型文件夹。',
+    fix: '请在 Llamastead 容器的模型文件夹处挂载主机文件夹或卷。',
+  }),
+  no_placement: (p) => ({
+    said: `${p.model} 无法在这台机器上按设定的位置运行。`,
+    fix: '请更改模型的 placements，或添加设备。',
+  }),
+};

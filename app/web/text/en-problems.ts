@@ -1,3 +1,0 @@
-import type { ProblemPhrases } from './problems.ts';
-
-export const enProblems: ProblemPhrases = {};

@@ -1,0 +1,71 @@
+/**
+ * The built page on the real HTTP server, with a scripted home and a scripted model API behind it, and a
+ * network in front of it that a test can cut.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'vite';
+import { httpServer } from '../../../app/adapters/http/server.ts';
+import type { View } from '../../../app/core/view.ts';
+import { realClock } from '../../support/real-clock.ts';
+import { type ScriptedChat, scriptedChat } from './scripted-chat.ts';
+import { freePort, type ScriptedHome, scriptedHome } from './scripted-home.ts';
+import { type Wire, wire } from './wire.ts';
+
+export const WEB = join(import.meta.dirname, '../../../app/web');
+
+/** Builds the page into a folder of its own: test files run beside each other. */
+export async function builtPage(): Promise<{ readonly folder: string; remove(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'llamastead-page-'));
+  await build({ root: WEB, logLevel: 'error', build: { outDir: folder, emptyOutDir: true } });
+  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+export interface ScriptedServer {
+  readonly url: string;
+  readonly home: ScriptedHome;
+  readonly chat: ScriptedChat;
+  readonly wire: Wire;
+  /** What the server logged as an error: must stay empty. */
+  readonly errors: readonly string[];
+  close(): Promise<void>;
+}
+
+export async function scriptedServer(
+  webRoot: string,
+  first: Partial<View> = {},
+  adminToken: string | null = null,
+): Promise<ScriptedServer> {
+  const home = scriptedHome(first);
+  const chat = scriptedChat();
+  const errors: string[] = [];
+  const port = await freePort();
+  const server = httpServer({
+    listen: { host: '127.0.0.1', port },
+    modelApi: chat.handler,
+    gate: home.gate,
+    events: home.events,
+    settings: home.settings,
+    security: () => ({ adminToken, apiKeys: [], allowedHosts: [] }),
+    health: () => ({ alive: true, ready: true, reasons: [] }),
+    metrics: { contentType: 'text/plain', text: async () => '' },
+    webRoot,
+    language: () => 'auto',
+    clock: realClock(),
+    log: { warn: () => {}, error: (_fields, message) => void errors.push(message) },
+  });
+  await server.listen();
+  const line = await wire(port);
+  return {
+    url: `http://127.0.0.1:${line.port}/`,
+    home,
+    chat,
+    wire: line,
+    errors,
+    async close() {
+      await line.close();
+      await server.close(0);
+    },
+  };
+}
