@@ -72,7 +72,7 @@ export function readConfigText(
   }
 }
 
-/** 0 valid, 2 wrong or unreadable. */
+/** 0 valid, 1 unreadable, 2 wrong. */
 function checkConfig(given: string | null, asJson: boolean, world: CliWorld): ExitCode {
   try {
     const { path, text } = readConfigText(given, world);
@@ -83,7 +83,7 @@ function checkConfig(given: string | null, asJson: boolean, world: CliWorld): Ex
     else world.out(text === null ? `${path} does not exist: the defaults hold\n` : `${path} is valid\n`);
     return parsed.ok ? 0 : 2;
   } catch (thrown) {
-    return failed(thrown, asJson, world, 2);
+    return failed(thrown, asJson, world, 1);
   }
 }
 

@@ -151,11 +151,15 @@ export interface AttemptMeasurement {
 
 /** Values that a person may set from the page or Home Assistant. */
 export interface Settings {
-  /** Every setting with its value and where it came from. */
+  /** Every setting with its value (durations in seconds, sizes in bytes) and where it came from. */
   list(): Readonly<
     Record<string, { readonly value: unknown; readonly source: 'default' | 'file' | 'settings' }>
   >;
-  /** Rejects with AppError `invalid_setting` that names key, value and what was expected. */
+  /**
+   * `key` is the configuration's path with dots (`models.chat.idleUnload`), `value` as the file has it
+   * (`10m`, `6GiB`, `never`); a number is seconds or bytes, as `list` gives it. Rejects with AppError
+   * `invalid_setting` that names key, value and what was expected.
+   */
   set(key: string, value: unknown): Promise<void>;
   reset(key: string): Promise<void>;
 }

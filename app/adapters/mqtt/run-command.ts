@@ -102,17 +102,17 @@ function ask(asked: Asked, models: readonly string[], deps: CommandDeps): Promis
 
 type Setting = { readonly key: string; readonly value: unknown };
 
-/** Settings are named by their place in the configuration; their durations are seconds, their sizes bytes. */
+/** Keys and values as settings are named and written: as in the configuration file. */
 function settingsOf(asked: Exclude<Asked, { do: unknown }>, models: readonly string[]): readonly Setting[] {
-  const forEach = (key: string) =>
-    models.map((model) => ({ key: `models.${model}.${key}`, value: asked.value }));
+  const forEach = (key: string, value: unknown = asked.value) =>
+    models.map((model) => ({ key: `models.${model}.${key}`, value }));
   switch (asked.set) {
     case 'mode':
       return forEach('mode');
     case 'keep_loaded':
       return forEach('keepLoaded');
     case 'idle_unload':
-      return forEach('idleUnload');
+      return forEach('idleUnload', asked.value === null ? 'never' : `${asked.value}ms`);
     case 'ram_budget':
       return [{ key: 'memory.budget', value: asked.value }];
   }
