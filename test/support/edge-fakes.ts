@@ -1,0 +1,194 @@
+/**
+ * Small honest stand-ins for what the HTTP edge stands on: a clock that tests move, an event log that keeps
+ * the last facts, a gate that records commands, settings in memory.
+ */
+import type { Fact, FactBody } from '../../app/core/facts.ts';
+import type { Command, CommandResult } from '../../app/core/request.ts';
+import type { ModelView, View } from '../../app/core/view.ts';
+import { AppError } from '../../app/errors.ts';
+import type { Clock, EventLog, Gate, Settings } from '../../app/ports.ts';
+
+export interface MovableClock extends Clock {
+  /** Moves time, calling what comes due in order. */
+  advance(ms: number): void;
+  /** Alarms that are set. */
+  readonly alarms: () => number;
+}
+
+export function movableClock(): MovableClock {
+  let mono = 1_000;
+  const alarms = new Set<{ readonly at: number; readonly callback: () => void }>();
+  return {
+    now: () => ({ mono, wall: Date.parse('2026-11-30T12:00:00Z') + mono }),
+    at(at, callback) {
+      const alarm = { at, callback };
+      alarms.add(alarm);
+      return () => void alarms.delete(alarm);
+    },
+    advance(ms) {
+      const end = mono + ms;
+      for (;;) {
+        const due = [...alarms].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
+        if (due === undefined) break;
+        alarms.delete(due);
+        mono = Math.max(mono, due.at);
+        due.callback();
+      }
+      mono = end;
+    },
+    alarms: () => alarms.size,
+  };
+}
+
+export interface MemoryLog extends EventLog {
+  append(body: FactBody): Fact;
+  readonly listeners: () => number;
+}
+
+/** Keeps the newest `keep` facts, beginning after number `first`. */
+export function memoryLog(keep = 1_000, first = 0): MemoryLog {
+  const facts: Fact[] = [];
+  const listeners = new Set<(fact: Fact) => void>();
+  let seq = first;
+  return {
+    get seq() {
+      return seq;
+    },
+    since(after, limit) {
+      const events = facts.filter((fact) => fact.seq > after).slice(0, limit);
+      const oldest = facts[0]?.seq ?? seq + 1;
+      return { events, next: events.at(-1)?.seq ?? after, gap: after < oldest - 1 };
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    append(body) {
+      seq += 1;
+      const fact: Fact = { v: 1, seq, time: '2026-11-30T12:00:00.000Z', ...body };
+      facts.push(fact);
+      if (facts.length > keep) facts.shift();
+      for (const listener of listeners) listener(fact);
+      return fact;
+    },
+    listeners: () => listeners.size,
+  };
+}
+
+export interface RecordingGate extends Gate {
+  readonly commands: Command[];
+  /** Changes the view and tells those who watch. */
+  show(change: Partial<View>): void;
+  /** Ends the oldest command that still runs. */
+  finish(result: CommandResult): void;
+  readonly watchers: () => number;
+  /** How often the view was asked for. */
+  readonly views: () => number;
+}
+
+export function recordingGate(first: View): RecordingGate {
+  let view = first;
+  let views = 0;
+  const watchers = new Set<() => void>();
+  const running: ((result: CommandResult) => void)[] = [];
+  const commands: Command[] = [];
+  return {
+    request() {},
+    attemptEnded() {},
+    abandoned() {},
+    command(command) {
+      commands.push(command);
+      const { promise, resolve } = Promise.withResolvers<CommandResult>();
+      running.push(resolve);
+      return { accepted: view.seq, done: promise };
+    },
+    view() {
+      views += 1;
+      return view;
+    },
+    onChange(listener) {
+      watchers.add(listener);
+      return () => void watchers.delete(listener);
+    },
+    commands,
+    show(change) {
+      view = { ...view, ...change };
+      for (const watcher of watchers) watcher();
+    },
+    finish: (result) => running.shift()?.(result),
+    watchers: () => watchers.size,
+    views: () => views,
+  };
+}
+
+/** Settings with these defaults; a value has to have its default's type. */
+export function memorySettings(defaults: Readonly<Record<string, unknown>>): Settings {
+  const made = new Map<string, unknown>();
+  return {
+    list() {
+      const entries = Object.entries(defaults).map(([key, value]) => [
+        key,
+        made.has(key)
+          ? { value: made.get(key), source: 'settings' as const }
+          : { value, source: 'default' as const },
+      ]);
+      return Object.fromEntries(entries);
+    },
+    async set(key, value) {
+      const wanted = typeof defaults[key];
+      if (typeof value !== wanted) {
+        const text = `"${key}" is ${JSON.stringify(value)}, expected a ${wanted}.`;
+        throw new AppError('invalid_setting', text, { details: { key } });
+      }
+      made.set(key, value);
+    },
+    async reset(key) {
+      made.delete(key);
+    },
+  };
+}
+
+export function modelView(change: Partial<ModelView> = {}): ModelView {
+  return {
+    name: 'chat',
+    displayName: 'chat',
+    aliases: ['gpt-4o-mini'],
+    task: 'chat',
+    mode: 'auto',
+    status: 'stopped',
+    placement: 'none',
+    placements: ['gpu', 'cpu'],
+    keepLoaded: false,
+    idleUnload: 600,
+    unloadAt: null,
+    context: 8_192,
+    parallel: 2,
+    file: 'chat.gguf',
+    outage: null,
+    lastError: null,
+    need: null,
+    loadSeconds: {},
+    lastUsed: null,
+    ...change,
+  };
+}
+
+export function homeView(change: Partial<View> = {}): View {
+  return {
+    seq: 0,
+    time: '2026-11-30T12:00:00.000Z',
+    version: '0.1.0',
+    home: 'home',
+    models: [modelView()],
+    instances: [],
+    requests: [],
+    leases: 0,
+    queue: 0,
+    memory: null,
+    gpus: [],
+    problems: [],
+    counters: { requests: 0, failed: 0, failovers: 0 },
+    lastFailover: null,
+    ...change,
+  };
+}
