@@ -11,7 +11,9 @@ const GIB = 1024 ** 3;
 
 /** RAM kept for the NAS services; `auto` is the larger of 2 GiB and 10 % of the total. */
 export function reserveOf(policy: Policy, host: HostMemory): number {
-  return policy.memory.reserve === 'auto' ? Math.max(2 * GIB, Math.ceil(host.total * 0.1)) : policy.memory.reserve;
+  return policy.memory.reserve === 'auto'
+    ? Math.max(2 * GIB, Math.ceil(host.total * 0.1))
+    : policy.memory.reserve;
 }
 
 /** RAM that models may take together; `auto` is the total less the reserve. */

@@ -70,13 +70,7 @@ export function mqttEdge(parts: MqttParts): MqttEdge {
       gate: parts.gate,
       events: parts.events,
       settings: parts.settings,
-      memory: {
-        async load() {
-          const content = await parts.memoryFile.read();
-          return content.found === 'data' ? content.data : null;
-        },
-        save: (memory) => parts.memoryFile.write(memory),
-      },
+      memory: parts.memoryFile,
       version: parts.version,
       pageUrl: parts.pageUrl,
       clock,
