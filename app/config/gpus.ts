@@ -1,10 +1,9 @@
 /** Which GPUs may be used: as configured, or as detected. */
+import { type DetectedGpu, gpuHeadroom, gpusInUse } from '../core/gpu-detection.ts';
+import { slug } from '../core/slug.ts';
 import type { Gpu, GpuKind, Problem } from '../core/types.ts';
 import type { GpuConfig } from './schema-machine.ts';
 import type { Config } from './secrets.ts';
-
-/** VRAM left alone where the configuration says `auto`. */
-export const AUTO_HEADROOM = 512 * 2 ** 20;
 
 /** llama.cpp's name of the first device of a kind. */
 const FIRST_DEVICE: Readonly<Record<GpuKind, string>> = {
@@ -19,30 +18,30 @@ export interface ChosenGpus {
   readonly problems: readonly Problem[];
 }
 
-/**
- * `auto`: what was detected, but for GPUs that share the memory of the machine: beside a card of its own
- * such a GPU is left out; alone it is offered by a problem, since it gains little and takes RAM.
- */
-export function chooseGpus(config: Config, detected: readonly Gpu[]): ChosenGpus {
+/** `auto`: those that the detection found fit; what it found and did not take is told as a problem. */
+export function chooseGpus(config: Config, detected: readonly DetectedGpu[]): ChosenGpus {
   if (config.gpus !== 'auto') {
-    return { gpus: config.gpus.map((gpu) => configured(gpu, config, detected)), problems: [] };
+    const usable = detected.filter(({ use }) => use !== 'unusable').map(({ gpu }) => gpu);
+    return { gpus: config.gpus.map((gpu) => configured(gpu, config, usable)), problems: [] };
   }
-  const dedicated = detected.filter((gpu) => gpu.memory === 'dedicated');
-  if (dedicated.length > 0) return { gpus: dedicated, problems: [] };
-  return { gpus: [], problems: detected.slice(0, 1).map(offered) };
+  const problems = detected.flatMap((found) => {
+    if (found.problem !== null) return [found.problem];
+    return found.use === 'offered' ? [offered(found)] : [];
+  });
+  return { gpus: gpusInUse(detected), problems };
 }
 
-function configured(gpu: GpuConfig, config: Config, detected: readonly Gpu[]): Gpu {
+function configured(gpu: GpuConfig, config: Config, usable: readonly Gpu[]): Gpu {
   const engine = gpu.engine ?? firstEngine(config);
   const devices = gpu.devices ?? [FIRST_DEVICE[gpu.kind]];
-  const seen = detected.find(
+  const seen = usable.find(
     (other) => other.engine === engine && other.devices.some((name) => devices.includes(name)),
   );
-  const memory =
-    gpu.memory === 'auto' ? (seen?.memory ?? (gpu.kind === 'intel' ? 'shared' : 'dedicated')) : gpu.memory;
-  const headroom = gpu.headroom === 'auto' ? AUTO_HEADROOM : gpu.headroom;
-  const { name, kind, env } = gpu;
-  return { name, kind, engine, devices, env, memory, total: seen?.total ?? null, headroom };
+  const byKind = gpu.kind === 'intel' ? 'shared' : 'dedicated';
+  const memory = gpu.memory === 'auto' ? (seen?.memory ?? byKind) : gpu.memory;
+  const total = memory === 'dedicated' ? (seen?.total ?? null) : null;
+  const headroom = gpu.headroom === 'auto' ? gpuHeadroom(total, false) : gpu.headroom;
+  return { name: gpu.name, kind: gpu.kind, engine, devices, env: gpu.env, memory, total, headroom };
 }
 
 /** The engine of what names none. */
@@ -51,18 +50,19 @@ export function firstEngine(config: Config): string {
   return names.includes('local') ? 'local' : (names[0] ?? 'local');
 }
 
-function offered(gpu: Gpu): Problem {
+function offered({ gpu, why }: DetectedGpu): Problem {
+  const entry = `{name: ${slug(gpu.name)}, kind: ${gpu.kind}, memory: ${gpu.memory}}`;
   return {
     code: 'gpu_not_used',
-    text: `The GPU ${gpu.name} was found but is not used: it shares the memory of the machine, so it is seldom faster than the CPU.`,
-    fix: `To use it, write in llamastead.yaml: gpus: [{name: ${gpu.name}, kind: ${gpu.kind}, memory: shared}]. To leave it: gpus: [].`,
+    text: `${gpu.name} is not used. ${why}`,
+    fix: `To use it, write gpus: [${entry}] in llamastead.yaml; to leave it, gpus: [].`,
     params: { gpu: gpu.name, kind: gpu.kind },
   };
 }
 
 /**
- * The GPU for a placement: the first, or those that `devices` names (by their name, or by llama.cpp's name
- * of a device) as one. Null where there is none; `expected` where a name is wrong.
+ * The GPU for a placement: the first, or those that `devices` names (by their name, its slug, or
+ * llama.cpp's name of a device) as one. Null where there is none; `expected` where a name is wrong.
  */
 export function gpuFor(
   gpus: readonly Gpu[],
@@ -86,7 +86,7 @@ export function gpuFor(
 }
 
 function narrowed(gpus: readonly Gpu[], device: string): Gpu | null {
-  const named = gpus.find((gpu) => gpu.name === device);
+  const named = gpus.find((gpu) => gpu.name === device || slug(gpu.name) === device);
   if (named !== undefined) return named;
   const holder = gpus.find((gpu) => gpu.devices.includes(device));
   return holder === undefined ? null : { ...holder, devices: [device] };

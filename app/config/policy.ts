@@ -1,5 +1,6 @@
 /** From configuration, settings and what the machine has to the policy that the core is told. Pure. */
-import { type Gpu, type Model, PLACEMENTS, type Policy, type Problem } from '../core/types.ts';
+import type { DetectedGpu } from '../core/gpu-detection.ts';
+import { type Model, PLACEMENTS, type Policy, type Problem } from '../core/types.ts';
 import type { ModelFile } from '../ports.ts';
 import { chooseGpus } from './gpus.ts';
 import { resolveImages } from './images.ts';
@@ -13,7 +14,7 @@ export interface PolicyInput {
   readonly settings: SettingValues;
   /** As the scan of the models folder found them. */
   readonly files: readonly ModelFile[];
-  readonly detected: readonly Gpu[];
+  readonly detected: readonly DetectedGpu[];
   /** Of the machine. */
   readonly cores: number;
 }

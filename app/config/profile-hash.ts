@@ -11,12 +11,8 @@ export function profileHash(profile: Omit<Profile, 'hash'>): string {
   const { standby: _standby, gpu, ...rest } = profile;
   const device =
     gpu === null ? null : { kind: gpu.kind, devices: gpu.devices, env: gpu.env, memory: gpu.memory };
-  return shortHash(canonical({ ...rest, gpu: device }), 16);
-}
-
-/** The first `digits` hex digits of a text's SHA-256. */
-export function shortHash(text: string, digits: number): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, digits);
+  const json = canonical({ ...rest, gpu: device });
+  return createHash('sha256').update(json).digest('hex').slice(0, 16);
 }
 
 /** JSON with sorted keys. */

@@ -72,7 +72,7 @@ export const imagesSchema = z
 
 export const gpuSchema = z.strictObject(
   {
-    name: name().meta({ description: 'Name of the GPU.' }),
+    name: name().meta({ description: 'Name of the GPU.', examples: ['card1'] }),
     kind: choice(['nvidia', 'amd', 'intel', 'vulkan']).meta({
       description: 'How it is given to a container: `vulkan` is any GPU under `/dev/dri`, by Vulkan.',
     }),

@@ -24,11 +24,11 @@ const env = () =>
   });
 const devices = () =>
   uniqueList(
-    text('the name of an entry under gpus, or a device of llama.cpp such as CUDA0', /^[A-Za-z0-9._:-]+$/),
+    text('the name of a GPU, or a device of llama.cpp such as CUDA0'),
     'a list of GPUs by name, such as [card1]',
   )
     .min(1, { error: 'at least one GPU' })
-    .meta({ description: 'GPUs to use, by their name under `gpus`; else the first.', examples: [['card1']] });
+    .meta({ description: 'GPUs to use, by their name; else the first.', examples: [['card1']] });
 
 /** Keys that a placement may override. */
 const shared = () => ({

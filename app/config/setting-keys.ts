@@ -16,6 +16,7 @@ import {
   queueSchema,
   shutdownSchema,
 } from './schema-service.ts';
+import { formatDuration, formatSize } from './units.ts';
 
 /** `duration` also takes seconds, `size` bytes, as numbers: the units of `/admin/state`. */
 type Kind = 'duration' | 'size' | 'plain';
@@ -67,13 +68,6 @@ const MODEL: Readonly<Record<string, SettingForm>> = {
 export const GLOBAL_SETTINGS = Object.keys(GLOBAL);
 export const MODEL_SETTINGS = Object.keys(MODEL);
 
-/** MQTT's names, whose numbers are minutes and GiB; the keys they stand for. */
-const SHORT_NAMES: Readonly<Record<string, string>> = {
-  keep_loaded: 'keepLoaded',
-  idle_unload: 'idleUnload',
-  ram_budget: 'memory.budget',
-};
-
 export interface CheckedSetting {
   /** The full key. */
   readonly key: string;
@@ -96,24 +90,22 @@ function formOf(key: string): SettingForm | undefined {
   return Object.hasOwn(forms, name) ? forms[name] : undefined;
 }
 
-/** The full key of a key that may be one of MQTT's names. */
-function fullKey(key: string): string {
-  const ofModel = modelKey(key);
-  if (ofModel === null) return key === 'ram_budget' ? 'memory.budget' : key;
-  return `models.${ofModel.model}.${SHORT_NAMES[ofModel.key] ?? ofModel.key}`;
-}
-
 /** Checks one setting; otherwise what was expected. */
-export function checkSetting(given: string, input: unknown): CheckedSetting | { readonly expected: string } {
-  const key = fullKey(given);
+export function checkSetting(key: string, input: unknown): CheckedSetting | { readonly expected: string } {
   const form = formOf(key);
   if (form === undefined) return { expected: unknownKey(key) };
-  const written = notation(form.kind, input, given === key ? 'base' : 'mqtt', key);
+  if (input === undefined) return { expected: 'a value' };
+  const written = notation(form.kind, input);
   const parsed = form.schema.safeParse(written);
-  if (written === undefined || !parsed.success) {
-    return { expected: parsed.error?.issues[0]?.message ?? 'a value' };
-  }
-  return { key, written, value: parsed.data };
+  if (!parsed.success) return { expected: parsed.error.issues[0]?.message ?? 'another value' };
+  return { key, written: plainNotation(form.kind, written, parsed.data), value: parsed.data };
+}
+
+/** `10m` rather than `600000ms`. */
+function plainNotation(kind: Kind, written: unknown, value: unknown): unknown {
+  if (typeof value !== 'number') return written;
+  if (kind === 'duration') return formatDuration(value);
+  return kind === 'size' ? formatSize(value) : written;
 }
 
 function unknownKey(key: string): string {
@@ -124,16 +116,12 @@ function unknownKey(key: string): string {
   return `${near === null ? '' : `${near}, or `}one of ${names.join(', ')}`;
 }
 
-/** Numbers become the notation of the file: `10m` of 600 (seconds) or of 10 (MQTT's minutes). */
-function notation(kind: Kind, input: unknown, units: 'base' | 'mqtt', key: string): unknown {
+/** Numbers become the notation of the file: `600s` of 600 seconds; null is `never`. */
+function notation(kind: Kind, input: unknown): unknown {
   if (kind === 'plain') return input;
-  if (input === null && key.endsWith('.idleUnload')) return 'never';
-  const number =
-    units === 'mqtt' && typeof input === 'string' && /^\d+(\.\d+)?$/.test(input) ? Number(input) : input;
-  if (typeof number !== 'number' || !Number.isFinite(number) || number < 0) return input;
-  if (kind === 'size') return units === 'mqtt' ? `${number}GiB` : `${number}B`;
-  if (units === 'mqtt' && number === 0) return 'never';
-  return units === 'mqtt' ? `${number}m` : `${number}s`;
+  if (kind === 'duration' && input === null) return 'never';
+  if (typeof input !== 'number' || !Number.isFinite(input) || input < 0) return input;
+  return kind === 'size' ? `${Math.round(input)}B` : `${Math.round(input * 1000)}ms`;
 }
 
 /** A value as the admin API shows it: durations in seconds, sizes in bytes, words as they are. */
