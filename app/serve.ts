@@ -108,16 +108,14 @@ export async function serve(parts: ServeParts): Promise<Service> {
   for (const input of early) submit(input);
   for (const problem of state.problems) sink.problem(problem);
 
-  const detected = await detectGpus();
   const source = await policySource({
     loaded,
     settingsFile: state.settingsFile,
     modelFiles: modelFiles({ modelsFolder: config.paths.models, log: log.logger }),
-    detected: detected.filter(({ use }) => use === 'on' || use === 'offered').map(({ gpu }) => gpu),
+    detected: await detectGpus(),
     cores: availableParallelism(),
     submit,
   });
-  for (const { problem } of detected) if (problem !== null) sink.problem(problem);
 
   const gate = makeGate({ loop, waiters, newest: () => newest, clock, version });
   let wasUp: boolean | null = null;

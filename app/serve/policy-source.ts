@@ -16,17 +16,17 @@ import {
   settingChange,
   waitsForRestart,
 } from '../config.ts';
+import type { DetectedGpu } from '../core/gpu-detection.ts';
 import type { Input } from '../core/inputs.ts';
 import type { SettingChange } from '../core/request.ts';
-import type { Gpu, Policy, Problem } from '../core/types.ts';
+import type { Policy, Problem } from '../core/types.ts';
 import type { JsonFile, ModelFile, ModelFiles } from '../ports.ts';
 
 export interface PolicySourceParts {
   readonly loaded: LoadedConfig;
   readonly settingsFile: JsonFile;
   readonly modelFiles: ModelFiles;
-  /** GPUs that may be used without being asked, and those that are offered. */
-  readonly detected: readonly Gpu[];
+  readonly detected: readonly DetectedGpu[];
   readonly cores: number;
   readonly submit: (input: Input) => void;
 }

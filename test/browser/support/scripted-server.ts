@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'vite';
 import { httpServer } from '../../../app/adapters/http/server.ts';
+import { systemClock } from '../../../app/clock.ts';
 import type { View } from '../../../app/core/view.ts';
-import { realClock } from '../../support/real-clock.ts';
+
 import { type ScriptedChat, scriptedChat } from './scripted-chat.ts';
 import { freePort, type ScriptedHome, scriptedHome } from './scripted-home.ts';
 import { type Wire, wire } from './wire.ts';
@@ -52,7 +53,7 @@ export async function scriptedServer(
     metrics: { contentType: 'text/plain', text: async () => '' },
     webRoot,
     language: () => 'auto',
-    clock: realClock(),
+    clock: systemClock,
     log: { warn: () => {}, error: (_fields, message) => void errors.push(message) },
   });
   await server.listen();
