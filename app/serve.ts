@@ -157,6 +157,8 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const quietly = (work: () => Promise<void>) => (): void => {
     work().catch((thrown: unknown) => log.logger.error({ err: AppError.from(thrown) }, 'a reload failed'));
   };
+  const sample = async (): Promise<void> => submit({ type: 'host_sampled', host: await host.sample() });
+  await sample();
   const endings = [
     keepCounters(loop, store, clock),
     watchPath(parts.configPath, 'file', clock, quietly(reload)),
@@ -164,7 +166,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
     every(clock, RESCAN_MS, async () => {
       if (loop.state.problems.size > 0) await source.rescan();
     }),
-    every(clock, SAMPLE_MS, async () => submit({ type: 'host_sampled', host: await host.sample() })),
+    every(clock, SAMPLE_MS, sample),
   ];
 
   return {

@@ -35,6 +35,7 @@ export type Change =
       readonly at: number;
       readonly counted: boolean;
     }
+  | { readonly type: 'request_sent_again'; readonly request: RequestId }
   | {
       readonly type: 'attempt_failed';
       readonly request: RequestId;

@@ -12,6 +12,7 @@ export const requestFolds: Pick<
   | 'request_waits'
   | 'request_granted'
   | 'lease_ended'
+  | 'request_sent_again'
   | 'attempt_failed'
   | 'request_moved'
   | 'request_convicted'
@@ -40,6 +41,7 @@ export const requestFolds: Pick<
     const { instance, placement } = change;
     request.phase = { phase: 'running', since: change.at, instance, placement };
     request.attempts += 1;
+    request.sentAgain = false;
     instanceOf(state, change.instance).leases.add(request.id);
     const model = state.models.get(request.model);
     if (model) {
@@ -58,6 +60,9 @@ export const requestFolds: Pick<
       if (instance.leases.size === 0) dueForIdle(state, instance.model, change.at);
     }
     if (!change.counted) request.attempts -= 1;
+  },
+  request_sent_again: (state, change) => {
+    requestOf(state, change.request).sentAgain = true;
   },
   attempt_failed: (state, change) => {
     const request = requestOf(state, change.request);

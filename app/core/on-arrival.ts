@@ -66,6 +66,7 @@ function newRequest(state: State, model: Model, arrived: NewRequest, now: Now): 
     attempts: 0,
     tried: new Set(),
     lastFailure: null,
+    sentAgain: false,
     aloneDeaths: 0,
   };
 }

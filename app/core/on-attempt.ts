@@ -44,7 +44,8 @@ function onFailure(
   now: Now,
 ): void {
   const { instance, placement } = ran;
-  const { failure, forwarded } = outcome;
+  const { forwarded } = outcome;
+  const failure = afterStale(request, outcome.failure);
   const alone = instance !== undefined && instance.leases.size === 1 && failure.kind === 'reset';
   const verdict = judge({
     failure,
@@ -57,6 +58,7 @@ function onFailure(
     vramLow: false,
   });
   if (verdict.do === 'again' && instance?.phase.state === 'ready') {
+    out.changes.push({ type: 'request_sent_again', request: request.id });
     grant(out, request, instance, now, true);
     return;
   }
@@ -82,6 +84,14 @@ function onFailure(
     out.effects.push({ type: 'examine_instance', instance: instance.id });
   }
   wait(out, request, processed ? 0 : now.mono + backoff(request, now), true, now.mono);
+}
+
+/**
+ * A stale connection looks like one that broke because its instance died. If the new connection is refused, it
+ * was the latter, and the request may have been processed.
+ */
+function afterStale(request: Request, failure: Failure): Failure {
+  return failure.kind === 'refused' && request.sentAgain ? { kind: 'reset', reused: false } : failure;
 }
 
 /** Doubles with the time that the request has been trying. */

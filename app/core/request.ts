@@ -86,6 +86,8 @@ export interface Request {
   readonly tried: Set<Placement>;
   /** Why the last placement failed it; for the answer's comment and the events. */
   lastFailure: string | null;
+  /** Its connection was stale and it was sent again: a refusal now means that the instance died under it. */
+  sentAgain: boolean;
   /** Its attempts were alone on instances that died, so often. */
   aloneDeaths: number;
 }

@@ -143,6 +143,16 @@ describe('a failure', () => {
     assert.equal(world.factTypes().includes('backend_crashed'), false);
   });
 
+  test('on a reused connection whose instance then refuses was a death: it counts and is told', () => {
+    const world = makeWorld({ policy: chat });
+    const id = world.request();
+    world.end(id, { kind: 'failed', failure: { kind: 'reset', reused: true }, forwarded: 'nothing' });
+    world.end(id, { kind: 'failed', failure: { kind: 'refused' }, forwarded: 'nothing' });
+    assert.equal(world.grantOf(id)?.placement, 'cpu');
+    assert.equal(world.grantOf(id)?.attempt, 2);
+    assert.equal(world.facts.find((fact) => fact.type === 'failover')?.requestId, `x${id}`);
+  });
+
   test('after output is an error in the stream, never a second run', () => {
     const world = makeWorld({ policy: chat });
     const id = world.request();

@@ -1,0 +1,159 @@
+/**
+ * A real controller on the bench's engine: the program itself as a process of its own, so that a test can kill
+ * it. Everything is awaited by its events, never by time.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import type { Fact, FactType } from '../../../app/core/facts.ts';
+import type { View } from '../../../app/core/view.ts';
+import { type Bench, ensureBench } from '../../home/bench.ts';
+import { type Following, follow } from './events.ts';
+
+const MAIN = join(import.meta.dirname, '../../../app/main.ts');
+
+export interface Controller {
+  readonly bench: Bench;
+  readonly url: string;
+  readonly home: string;
+  readonly mqttPort: number;
+  /** The next fact of this type (and shape) that was not awaited yet. */
+  event(type: FactType, matches?: (fact: Fact) => boolean): Promise<Fact>;
+  /** All facts so far. */
+  facts(): readonly Fact[];
+  state(): Promise<View>;
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+  docker(...args: string[]): Promise<string>;
+  /** Names of our instance containers. */
+  instances(): Promise<string[]>;
+  /** The container of a model's placement. */
+  container(model: string, placement: string): Promise<string>;
+  configure(config: Record<string, unknown>): Promise<void>;
+  mqttPassword(): Promise<string>;
+  kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>;
+  /** Starts the process again on the same state. */
+  start(): Promise<void>;
+  /** Ends it and removes whatever it left. */
+  close(): Promise<void>;
+}
+
+/** Bench values that a test's own `config` is laid over. */
+export async function startController(name: string, config: Record<string, unknown>): Promise<Controller> {
+  const bench = await ensureBench();
+  const folder = await mkdtemp(join(tmpdir(), `llamastead-${name}-`));
+  const [port, mqttPort] = await freePorts(2);
+  const url = `http://127.0.0.1:${port}`;
+  const file = join(folder, 'llamastead.yaml');
+  const base = benchConfig(bench, name, folder, { port: port ?? 0, mqttPort: mqttPort ?? 0 });
+  const write = (over: Record<string, unknown>) => writeFile(file, stringify({ ...base, ...over }));
+  await write(config);
+  let child: ChildProcess | null = null;
+  let following: Following | null = null;
+  const log: string[] = [];
+
+  const docker = async (...args: string[]) => (await bench.docker.run(args)).trim();
+  const ours = ['--filter', `label=io.llamastead.instance=${name}`];
+  const names = async (...more: string[]) =>
+    (await docker('ps', '-a', ...ours, ...more, '--format', '{{.Names}}')).split('\n').filter(Boolean);
+
+  async function start(): Promise<void> {
+    child = spawn(process.execPath, [MAIN, 'serve', '--config', file], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const running = child;
+    const ready = new Promise<void>((resolve, reject) => {
+      const read = (chunk: Buffer): void => {
+        log.push(chunk.toString());
+        if (chunk.toString().includes('Llamastead is ready')) resolve();
+      };
+      running.stdout?.on('data', read);
+      running.stderr?.on('data', read);
+      running.once('exit', () => reject(new Error(`the controller ended:\n${log.join('')}`)));
+    });
+    await ready;
+    following = await follow(url, following?.facts ?? []);
+  }
+
+  async function kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
+    if (child === null || child.exitCode !== null || child.signalCode !== null)
+      return child?.exitCode ?? null;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    const [code] = (await exited) as [number | null];
+    following?.close();
+    return code;
+  }
+
+  await start();
+  return {
+    bench,
+    url,
+    home: name,
+    mqttPort: mqttPort ?? 0,
+    event: (type, matches = () => true) =>
+      following?.next((fact) => fact.type === type && matches(fact)) ??
+      Promise.reject(new Error('not running')),
+    facts: () => following?.facts ?? [],
+    state: async () => (await (await fetch(`${url}/admin/state`)).json()) as View,
+    post: (path, body = {}, headers = {}) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      }),
+    docker,
+    instances: () => names('--filter', 'label=io.llamastead.role=instance'),
+    async container(model, placement) {
+      const labels = [`label=io.llamastead.model=${model}`, `label=io.llamastead.placement=${placement}`];
+      const [found] = await names(...labels.flatMap((label) => ['--filter', label]));
+      if (found === undefined) throw new Error(`no ${placement} container of ${model}`);
+      return found;
+    },
+    configure: (over) => write(over),
+    async mqttPassword() {
+      return (
+        JSON.parse(await readFile(join(folder, 'state/state.json'), 'utf8')) as { brokerPassword: string }
+      ).brokerPassword;
+    },
+    kill,
+    start,
+    async close() {
+      await kill('SIGTERM');
+      const left = await names();
+      if (left.length > 0) await docker('rm', '-f', ...left);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function benchConfig(
+  bench: Bench,
+  name: string,
+  folder: string,
+  { port, mqttPort }: { readonly port: number; readonly mqttPort: number },
+): Record<string, unknown> {
+  return {
+    listen: { host: '127.0.0.1', port },
+    paths: { models: bench.modelsDir, state: join(folder, 'state'), modelsOnHost: bench.modelsDir },
+    engines: { local: { socket: bench.socket } },
+    images: { cpu: bench.images.cpu, vulkan: bench.images.vulkan },
+    gpus: [{ name: 'bench', kind: 'vulkan', memory: 'shared', env: { GGML_VK_VISIBLE_DEVICES: '0' } }],
+    mqtt: { instance: name, embedded: { on: true, host: '127.0.0.1', port: mqttPort } },
+    failover: { returnAfter: '2s' },
+    log: { level: 'info' },
+  };
+}
+
+/** Ports that were free a moment ago. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => {
+    const address = server.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  });
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
