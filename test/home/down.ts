@@ -5,7 +5,7 @@ import { findController, removeController } from './controller/container.ts';
 import { folders } from './controller/folders.ts';
 import { homeFile, readHomeFile } from './controller/home-file.ts';
 import { stopEngineOf } from './engine.ts';
-import { type Docker, dockerOn } from './lib/docker.ts';
+import { type Docker, dockerOn, removeLabelled } from './lib/docker.ts';
 import { repository } from './lib/paths.ts';
 
 /** Stops what `npm run home` of this checkout started: the controller, its instances, the engine if it is ours. */
@@ -26,9 +26,7 @@ export async function takeDown(say: (line: string) => void): Promise<void> {
 /** Containers that a controller left behind when it was killed. Only those with this home's owner label. */
 async function removeLeftovers(docker: Docker): Promise<void> {
   const owner = ownerOfHome();
-  if (owner === undefined) return;
-  const ids = await docker.run(['ps', '--all', '--quiet', '--filter', `label=io.llamastead.owner=${owner}`]);
-  if (ids !== '') await docker.run(['rm', '--force', '--volumes', ...ids.split('\n')]);
+  if (owner !== undefined) await removeLabelled(docker, `io.llamastead.owner=${owner}`);
 }
 
 const Owned = z.object({ owner: z.uuid() });

@@ -24,15 +24,12 @@ async function main(words: readonly string[]): Promise<boolean> {
   }
 }
 
-/** The checks need no engine, and the set-up mostly waits for others: side by side. */
+/** The checks first: what they find is told before anything slow. */
 async function setUp(): Promise<Bench> {
-  const checks = Promise.all(checkSteps().map((step) => runStep(step, onTerminal)));
-  const bench = ensureBench().then(async (ready) => {
-    await ensureSelfImage(ready);
-    return ready;
-  });
-  const [ready] = await Promise.all([bench, checks]);
-  return ready;
+  await Promise.all(checkSteps().map((step) => runStep(step, onTerminal)));
+  const bench = await ensureBench();
+  await ensureSelfImage(bench);
+  return bench;
 }
 
 /** One file at a time: tests on real containers share two cores, and what they measure must not be another's work. */

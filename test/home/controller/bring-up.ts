@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import type { Bench } from '../bench.ts';
 import { StepFailure } from '../lib/failure.ts';
@@ -9,7 +8,6 @@ import { type ControllerApi, controllerApi } from './api.ts';
 import {
   type ContainerPlan,
   containerName,
-  controllerLog,
   findController,
   planHash,
   removeController,
@@ -28,6 +26,8 @@ import {
   writtenOut,
 } from './settings.ts';
 
+import { untilReady, untilReloaded } from './waits.ts';
+
 export interface HomeOptions {
   /** A llamastead.yaml to merge over the bench's own. */
   config?: string;
@@ -41,8 +41,6 @@ export interface RunningHome {
 }
 
 const usualPorts = { http: 11_535, mqtt: 11_536 };
-const readyDeadlineMs = 60_000;
-const reloadDeadlineMs = 15_000;
 
 /**
  * Brings the controller of this checkout to the image and the configuration of this call: a running one by
@@ -106,9 +104,9 @@ async function reloadRunning(
   const { seq } = await oldApi.state();
   if (writeConfig(stringify(settings))) {
     await bench.docker.run(['kill', '--signal', 'HUP', containerName]);
-    await untilReloaded(bench, api, seq);
+    await untilReloaded(bench.docker, api, seq);
   }
-  await untilReady(bench, api);
+  await untilReady(bench.docker, api);
   writeHomeFile(file);
   return { file, api, outward };
 }
@@ -125,7 +123,7 @@ async function startAnew(
   await startController(bench, plan, published);
   const file = describeHome(bench, outward, published);
   const api = controllerApi(file.url, file.adminToken);
-  await untilReady(bench, api);
+  await untilReady(bench.docker, api);
   writeHomeFile(file);
   return { file, api, outward };
 }
@@ -165,36 +163,4 @@ function brokerUrl({ mqtt }: Outward, port: number): string {
   const password = writtenOut(mqtt.url === null ? mqtt.embedded.password : mqtt.password) ?? '';
   const account = user === '' ? '' : `${encodeURIComponent(user)}:${encodeURIComponent(password)}@`;
   return `${url.protocol}//${account}${url.host}`;
-}
-
-async function untilReady(bench: Bench, api: ControllerApi): Promise<void> {
-  const deadline = performance.now() + readyDeadlineMs;
-  for (;;) {
-    const why = await api.notReady();
-    if (why === undefined) return;
-    const found = await findController(bench.docker);
-    if (found?.running !== true) throw new Error(`it ended:\n${await controllerLog(bench.docker)}`);
-    if (performance.now() > deadline) {
-      throw new Error(`not ready: ${why}\nits log:\n${await controllerLog(bench.docker)}`);
-    }
-    await pause(100);
-  }
-}
-
-async function untilReloaded(bench: Bench, api: ControllerApi, seq: number): Promise<void> {
-  const deadline = performance.now() + reloadDeadlineMs;
-  while (!(await reloadedSince(api, seq))) {
-    if (performance.now() > deadline) {
-      throw new Error(`the configuration was not taken:\n${await controllerLog(bench.docker)}`);
-    }
-    await pause(100);
-  }
-}
-
-/** A reload may change the admin token: until then the new one is refused. */
-async function reloadedSince(api: ControllerApi, seq: number): Promise<boolean> {
-  return api.eventsAfter(seq).then(
-    (events) => events.some((event) => event.type === 'config_reloaded'),
-    () => false,
-  );
 }

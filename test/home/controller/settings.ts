@@ -9,8 +9,11 @@ export type Section = { [key: string]: unknown };
 
 /** The bench's two models as its configuration runs them. Contexts are per request. */
 export function benchModels(files: { tinyFile: string; chatFile: string }): readonly WarmModel[] {
-  const { chat, tiny } = modelSections(files);
-  return [chat, tiny];
+  return Object.values(modelSections(files)).map(({ file, context, parallel }) => ({
+    file,
+    context,
+    parallel,
+  }));
 }
 
 function modelSections({ tinyFile, chatFile }: { tinyFile: string; chatFile: string }) {

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { contentHash } from '../lib/content-hash.ts';
-import { buildImage, type Docker, findImage } from '../lib/docker.ts';
+import { buildImage, type Docker, findImage, removeLabelled } from '../lib/docker.ts';
 import { type LlamaServer, startLlama } from '../lib/llama-server.ts';
 import { benchDir, modelsDir } from '../lib/paths.ts';
 import type { Step } from '../lib/steps.ts';
@@ -16,6 +16,8 @@ const environment = {
   LLAMA_ARG_DEVICE: 'Vulkan0',
   LLAMA_ARG_FIT: 'off',
 };
+/** Marks the servers, so that one of an interrupted call is found by the next. */
+const label = 'llamastead.bench.warm';
 /** Kernels differ by the number of tokens in a batch: one, a few, many. */
 const wordsInPrompt = [2, 20];
 
@@ -43,6 +45,7 @@ export function warmVulkanImageStep(
     advice: 'Read the last output; docker logs of the server are in it.',
     find: () => findImage(docker, name),
     make: async (log) => {
+      await removeLabelled(docker, label);
       const shaders = join(benchDir, 'shaders');
       rmSync(shaders, { recursive: true, force: true });
       mkdirSync(shaders, { recursive: true });
@@ -65,6 +68,7 @@ async function warm(
 ): Promise<void> {
   const server = await startLlama(docker, {
     image,
+    label,
     mounts: { [modelsDir]: '/models:ro', [shaders]: shadersInImage },
     env: {
       ...environment,

@@ -23,6 +23,12 @@ export async function findImage(docker: Docker, name: string): Promise<string | 
   return ids === '' ? undefined : name;
 }
 
+/** Ends and removes the containers that carry a label. */
+export async function removeLabelled(docker: Docker, label: string): Promise<void> {
+  const ids = await docker.run(['ps', '--all', '--quiet', '--filter', `label=${label}`]);
+  if (ids !== '') await docker.run(['rm', '--force', '--volumes', ...ids.split('\n')]);
+}
+
 export interface Build {
   name: string;
   dockerfile: string;

@@ -13,6 +13,8 @@ export interface LlamaServer {
 
 export interface LlamaServerOptions {
   image: string;
+  /** A label's name for its container. */
+  label: string;
   env: Record<string, string>;
   /** Folder on the host to folder in the container (with `:ro` at its end where it is only read). */
   mounts: Record<string, string>;
@@ -25,7 +27,7 @@ export async function startLlama(docker: Docker, options: LlamaServerOptions): P
   const start = performance.now();
   const env = { ...options.env, LLAMA_ARG_PORT: '8080' };
   const container = await docker.run([
-    ...['run', '--detach', '--init', '--publish', '127.0.0.1::8080'],
+    ...['run', '--detach', '--init', '--label', options.label, '--publish', '127.0.0.1::8080'],
     ...Object.entries(env).flatMap(([key, value]) => ['--env', `${key}=${value}`]),
     ...Object.entries(options.mounts).flatMap(([from, to]) => ['--volume', `${from}:${to}`]),
     options.image,
