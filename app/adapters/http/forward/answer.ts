@@ -42,19 +42,21 @@ export interface Answer {
 /** A body up to this size goes out in one write with its head: node joins them only as strings. */
 const ONE_WRITE_BYTES = 32 * 1024;
 
-/** `facts` is asked when a head is written; `onDrain` is told when `full` ended. */
-export function answerTo(
-  res: ServerResponse,
-  protocol: Protocol,
-  facts: () => AnswerFacts,
-  onDrain: () => void,
-): Answer {
+/** What an answer needs of its request. */
+export interface AnswerOf {
+  /** Asked when a head is written. */
+  facts(): AnswerFacts;
+  /** Told when `full` ended. */
+  drained(): void;
+}
+
+export function answerTo(res: ServerResponse, protocol: Protocol, { facts, drained }: AnswerOf): Answer {
   let open: 'no' | 'stream' | 'whole' = 'no';
 
   function openStream(contentType = 'text/event-stream'): void {
     if (open !== 'no') return;
     open = 'stream';
-    res.on('drain', onDrain);
+    res.on('drain', drained);
     const head = ['Content-Type', contentType, 'Cache-Control', 'no-cache', 'X-Accel-Buffering', 'no'];
     res.writeHead(200, answerHeaders(facts(), head));
   }
@@ -90,7 +92,7 @@ export function answerTo(
     openStream,
     openWhole(head, contentLength) {
       open = 'whole';
-      res.on('drain', onDrain);
+      res.on('drain', drained);
       res.writeHead(head.status, headers(head, contentLength));
     },
     write(bytes) {

@@ -42,6 +42,8 @@ export type AttemptEnd =
     };
 
 export interface Attempt {
+  /** Sends the request, once; the end may be told before it returns. */
+  send(): void;
   /** Gives the upstream up at once; `onEnd` will not be called. */
   cancel(): void;
   /** Ends it by a missed deadline. */
@@ -54,7 +56,7 @@ export interface Attempt {
 
 const CANCELLED = new AppError('attempt_cancelled', 'the attempt was given up');
 
-export function startAttempt(options: AttemptOptions): Attempt {
+export function newAttempt(options: AttemptOptions): Attempt {
   const { lane, answer, watch } = options;
   let controller: Dispatcher.DispatchController | null = null;
   let receiver: Receiver | null = null;
@@ -131,18 +133,12 @@ export function startAttempt(options: AttemptOptions): Attempt {
       if (!settled) cut();
     },
   };
-  lane.client.dispatch(
-    {
-      path: options.path,
-      method: 'POST',
-      headers: lane.headers,
-      body: options.body,
-      reset: options.stream,
-    },
-    handler,
-  );
-
   return {
+    send() {
+      const { path, body, stream } = options;
+      const { client, headers } = lane;
+      client.dispatch({ path, method: 'POST', headers, body, reset: stream }, handler);
+    },
     cancel() {
       if (settle()) controller?.abort(CANCELLED);
     },

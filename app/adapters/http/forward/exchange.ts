@@ -2,238 +2,140 @@
  * One request from its body to its end: asks the gate, forwards when granted, reports how it ended, obeys
  * what comes next. All policy is on the other side of the gate.
  */
-import type { ServerResponse } from 'node:http';
-import type { Effect } from '../../../core/effects.ts';
-import type { Outcome, RequestId } from '../../../core/request.ts';
+import type { Refusal } from '../../../core/request.ts';
+import type { Waiter } from '../../../ports.ts';
 import { ownError } from '../errors.ts';
-import type { Alarms } from './alarms.ts';
-import { answerTo, type KeptError } from './answer.ts';
-import { type Attempt, type AttemptEnd, startAttempt } from './attempt.ts';
-import { askForProgress, type BodyFields } from './body.ts';
-import { firstContentMs, type Speeds } from './budget.ts';
-import type { Connections, Lane } from './connections.ts';
-import { parseObject } from './judge.ts';
+import { type Answer, answerTo, type KeptError } from './answer.ts';
+import type { Attempt, AttemptEnd } from './attempt.ts';
+import type { Call, Shared } from './call.ts';
+import { type Forwarding, type Grant, prepare } from './forwarding.ts';
+import type { AnswerFacts } from './headers.ts';
 import { keepalive } from './keepalive.ts';
-import type { ForwardSettings, ModelApiOptions, RequestMeasurement } from './options.ts';
-import type { Protocol } from './protocols.ts';
-import { renameModel } from './rename.ts';
+import type { RequestMeasurement } from './options.ts';
 import type { Timings } from './timings.ts';
-import { type Missed, watch } from './watch.ts';
+import type { Missed } from './watch.ts';
 
-/** What all requests of one model API have in common. */
-export interface Shared {
-  readonly options: ModelApiOptions;
-  readonly connections: Connections;
-  readonly alarms: Alarms;
-  readonly speeds: Speeds;
+interface Exchange {
+  readonly shared: Shared;
+  readonly call: Call;
+  readonly answer: Answer;
+  readonly streams: boolean;
+  stopKeepalive: () => void;
+  grant: Grant | null;
+  grantedAt: number;
+  model: string | null;
+  /** Runs now; null while the request waits, and at its end. */
+  attempt: Attempt | null;
+  /** Error answer of the last attempt, in case it is to be passed on. */
+  kept: KeptError | null;
+  /** From the grant to the first content. */
+  backendMs: number | null;
+  over: boolean;
 }
-
-/** A request whose body is read. */
-export interface Call {
-  readonly id: RequestId;
-  readonly requestId: string;
-  readonly path: string;
-  readonly protocol: Protocol;
-  readonly body: Buffer;
-  readonly fields: BodyFields;
-  readonly neverReplay: boolean;
-  /** The client's own deadline, ms from `receivedAt`; null: none. */
-  readonly deadlineMs: number | null;
-  readonly receivedAt: number;
-  readonly settings: ForwardSettings;
-  readonly res: ServerResponse;
-}
-
-type Grant = Extract<Effect, { type: 'grant' }>;
-
-/** Bytes of JSON that make a token, at least: an estimate that is rather too high. */
-const BYTES_PER_TOKEN = 3;
-/** Tokens that a whole answer may have where the client names no limit. */
-const UNLIMITED_TOKENS = 4096;
 
 /** Runs the request; returns at once. */
 export function exchange(shared: Shared, call: Call): void {
-  const { gate, clock, metrics } = shared.options;
-  const { id, protocol, fields, settings } = call;
-  let grant: Grant | null = null;
-  let model: string | null = null;
-  let attempt: Attempt | null = null;
-  let kept: KeptError | null = null;
-  let grantedAt = 0;
-  let backendMs: number | null = null;
-  let over = false;
-  const promptTokens = call.body.length / BYTES_PER_TOKEN;
-  const streams = fields.stream && protocol.judge !== null;
-
-  const answer = answerTo(call.res, protocol, facts, () => attempt?.resume());
-  const stopKeepalive = streams
-    ? keepalive(clock, settings.keepaliveMs, () => answer.comment('keepalive'))
-    : () => {};
-
-  function facts() {
-    return {
-      requestId: call.requestId,
-      model,
-      placement: grant?.placement ?? null,
-      attempts: grant?.attempt ?? 0,
-      queuedMs: grant?.queuedMs ?? clock.now().mono - call.receivedAt,
-      backendMs,
-    };
+  const x: Exchange = {
+    shared,
+    call,
+    answer: answerTo(call.res, call.protocol, {
+      facts: () => factsOf(x),
+      drained: () => x.attempt?.resume(),
+    }),
+    streams: call.fields.stream && call.protocol.judge !== null,
+    stopKeepalive: () => {},
+    grant: null,
+    grantedAt: 0,
+    model: null,
+    attempt: null,
+    kept: null,
+    backendMs: null,
+    over: false,
+  };
+  if (x.streams) {
+    const { clock } = shared.options;
+    x.stopKeepalive = keepalive(clock, call.settings.keepaliveMs, () => x.answer.comment('keepalive'));
   }
+  const box: Box = { x };
+  call.res.on('close', () => {
+    clientGone(x);
+    box.x = null;
+  });
+  shared.options.gate.request(newRequest(call), waiter(box));
+}
 
-  /** The one end of the request; false where it has ended before. */
-  function finish(outcome: RequestMeasurement['outcome']): boolean {
-    if (over) return false;
-    over = true;
-    attempt = null;
-    stopKeepalive();
-    const { model: known, placement, attempts, queuedMs } = facts();
-    metrics.request({
-      model: known ?? fields.model ?? '',
-      placement: placement ?? 'none',
-      outcome,
-      attempts,
-      queuedMs,
-    });
-    return true;
-  }
+/**
+ * Empty when the request is over: the gate keeps waiters in a Map, and V8 links the old tables of a Map that
+ * churns, so that what a waiter holds would live until the next full collection.
+ */
+interface Box {
+  x: Exchange | null;
+}
 
-  function clientGone(): void {
-    const running = attempt;
-    const finished = running?.finished() ?? false;
-    if (!finish(finished ? 'completed' : 'client_gone')) return;
-    running?.cancel();
-    if (running === null) gate.abandoned(id);
-    else gate.attemptEnded(id, { kind: 'client_gone', finished });
-  }
-
-  function refuse(code: string, message: string, retryAfter: number | null): void {
-    if (!finish('failed')) return;
-    const replayed = (grant?.attempt ?? 0) > 1;
-    answer.fail(ownError(code, message, call.requestId, { retryAfter, replayed }));
-  }
-
-  function missed(what: Missed): void {
-    if (what === 'reader') call.res.destroy();
-    else if (what !== 'client_deadline') attempt?.miss(what);
-    else {
-      const running = attempt;
-      refuse('deadline', `No content within the deadline of ${call.deadlineMs ?? 0} ms.`, null);
-      running?.cancel();
-      gate.attemptEnded(id, { kind: 'client_gone', finished: false });
-    }
-  }
-
-  function ended(end: AttemptEnd): void {
-    attempt = null;
-    if (end.kind === 'completed') {
-      measure(end.timings);
-      finish('completed');
-      gate.attemptEnded(id, { kind: 'completed' });
-      return;
-    }
-    kept = end.kept;
-    backendMs = null;
-    const outcome: Outcome = { kind: 'failed', failure: end.failure, forwarded: end.forwarded };
-    gate.attemptEnded(id, outcome);
-  }
-
-  function measure(timings: Timings | null): void {
-    if (grant === null || model === null) return;
-    const measurement = {
-      model,
-      placement: grant.placement,
-      firstTokenMs: streams ? backendMs : null,
-      promptTokens: timings?.promptTokens ?? null,
-      promptMs: timings?.promptMs ?? null,
-      tokens: timings?.tokens ?? null,
-      tokensMs: timings?.tokensMs ?? null,
-    };
-    if (timings !== null) shared.speeds.learn(measurement);
-    metrics.attempt(measurement);
-  }
-
-  function forward(granted: Grant, lane: Lane): Attempt {
-    const clientDeadline =
-      call.deadlineMs === null ? Number.POSITIVE_INFINITY : call.receivedAt + call.deadlineMs;
-    const deadlines = watch({
-      clock,
-      alarms: shared.alarms,
-      stallMs: settings.stallMs,
-      firstMs: budget(granted, lane.model, promptTokens),
-      clientDeadline,
-      missed,
-    });
-    const withProgress = streams && protocol.progress && fields.progressFree;
-    return startAttempt({
-      lane,
-      path: call.path,
-      body: withProgress ? askForProgress(call.body) : call.body,
-      stream: streams,
-      protocol,
-      answer,
-      rename: renameModel(lane.model, fields.model),
-      onProgress: withProgress
-        ? (data) => deadlines.expectFirst(budget(granted, lane.model, tokensLeft(data) ?? promptTokens))
-        : null,
-      watch: deadlines,
-      onBegin() {
-        backendMs = clock.now().mono - grantedAt;
-        stopKeepalive();
-      },
-      onEnd: ended,
-    });
-  }
-
-  function budget(granted: Grant, name: string, toRead: number): number {
-    return firstContentMs({
-      setting: settings.firstToken,
-      placement: granted.placement,
-      speed: shared.speeds.of(name, granted.placement),
-      promptTokens: toRead,
-      tokens: streams || !protocol.generates ? 0 : (fields.maxTokens ?? UNLIMITED_TOKENS),
-    });
-  }
-
-  call.res.on('close', clientGone);
-  gate.request(
-    {
-      id,
-      externalId: call.requestId,
-      model: fields.model,
-      path: call.path,
-      stream: fields.stream,
-      neverReplay: call.neverReplay,
-      deadlineMs: call.deadlineMs,
+function waiter(box: Box): Waiter {
+  return {
+    granted(grant) {
+      if (box.x !== null) granted(box.x, grant);
     },
-    {
-      granted(granted) {
-        if (over) return;
-        grant = granted;
-        kept = null;
-        grantedAt = clock.now().mono;
-        const lane = shared.connections.take(granted.instance, granted.freshConnection);
-        if (lane === undefined) {
-          gate.attemptEnded(id, { kind: 'failed', failure: { kind: 'refused' }, forwarded: 'nothing' });
-          return;
-        }
-        model = lane.model;
-        if (answer.headSent() && granted.attempt > 1) answer.comment(changedPlacement(granted));
-        attempt = forward(granted, lane);
-      },
-      refused({ code, message, retryAfter }) {
-        const running = attempt;
-        refuse(code, message, retryAfter);
-        running?.cancel();
-      },
-      passOn() {
-        const error = kept;
-        if (!finish('failed')) return;
-        if (error !== null) answer.pass(error);
-        else answer.fail(ownError('backend_failed', 'The instance gave no answer.', call.requestId));
-      },
+    refused(refusal) {
+      if (box.x !== null) refused(box.x, refusal);
     },
-  );
+    passOn() {
+      if (box.x !== null) passOn(box.x);
+    },
+  };
+}
+
+function newRequest({ id, requestId, path, fields, neverReplay, deadlineMs }: Call) {
+  const { model, stream } = fields;
+  return { id, externalId: requestId, model, path, stream, neverReplay, deadlineMs };
+}
+
+function factsOf({ call, shared, grant, model, backendMs }: Exchange): AnswerFacts {
+  return {
+    requestId: call.requestId,
+    model,
+    placement: grant?.placement ?? null,
+    attempts: grant?.attempt ?? 0,
+    queuedMs: grant?.queuedMs ?? shared.options.clock.now().mono - call.receivedAt,
+    backendMs,
+  };
+}
+
+function granted(x: Exchange, grant: Grant): void {
+  const { shared, call, answer } = x;
+  const { gate, clock } = shared.options;
+  if (x.over) {
+    gate.attemptEnded(call.id, { kind: 'client_gone', finished: false });
+    return;
+  }
+  x.grant = grant;
+  x.grantedAt = clock.now().mono;
+  x.kept = null;
+  x.backendMs = null;
+  const lane = shared.connections.take(grant.instance, grant.freshConnection);
+  if (lane === undefined) {
+    gate.attemptEnded(call.id, { kind: 'failed', failure: { kind: 'refused' }, forwarded: 'nothing' });
+    return;
+  }
+  x.model = lane.model;
+  if (answer.headSent() && grant.attempt > 1) answer.comment(changedPlacement(grant));
+  const forwarding: Forwarding = {
+    shared,
+    call,
+    answer,
+    streams: x.streams,
+    grant,
+    lane,
+    missed: (what) => missed(x, what),
+    begun() {
+      x.backendMs = clock.now().mono - x.grantedAt;
+      x.stopKeepalive();
+    },
+    ended: (end) => ended(x, end),
+  };
+  x.attempt = prepare(forwarding);
+  x.attempt.send();
 }
 
 function changedPlacement({ attempt, placement, reason }: Grant): string {
@@ -241,10 +143,89 @@ function changedPlacement({ attempt, placement, reason }: Grant): string {
   return `llamastead attempt=${attempt} placement=${placement}${why}`;
 }
 
-/** Prompt tokens that are still to be read, from llama-server's `prompt_progress`. */
-function tokensLeft(data: string): number | null {
-  const progress = parseObject(data)?.['prompt_progress'];
-  if (typeof progress !== 'object' || progress === null) return null;
-  const { total, processed } = progress as { readonly total?: unknown; readonly processed?: unknown };
-  return typeof total === 'number' && typeof processed === 'number' ? total - processed : null;
+function ended(x: Exchange, end: AttemptEnd): void {
+  const { gate } = x.shared.options;
+  x.attempt = null;
+  if (end.kind === 'completed') {
+    measure(x, end.timings);
+    finish(x, 'completed');
+    gate.attemptEnded(x.call.id, { kind: 'completed' });
+    return;
+  }
+  x.kept = end.kept;
+  gate.attemptEnded(x.call.id, { kind: 'failed', failure: end.failure, forwarded: end.forwarded });
+}
+
+function measure({ shared, streams, grant, model, backendMs }: Exchange, timings: Timings | null): void {
+  if (grant === null || model === null) return;
+  const measurement = {
+    model,
+    placement: grant.placement,
+    firstTokenMs: streams ? backendMs : null,
+    promptTokens: timings?.promptTokens ?? null,
+    promptMs: timings?.promptMs ?? null,
+    tokens: timings?.tokens ?? null,
+    tokensMs: timings?.tokensMs ?? null,
+  };
+  if (timings !== null) shared.speeds.learn(measurement);
+  shared.options.metrics.attempt(measurement);
+}
+
+/** The one end of a request; false where it has ended before. */
+function finish(x: Exchange, outcome: RequestMeasurement['outcome']): boolean {
+  if (x.over) return false;
+  x.over = true;
+  x.attempt = null;
+  x.stopKeepalive();
+  const { model, placement, attempts, queuedMs } = factsOf(x);
+  x.shared.options.metrics.request({
+    model: model ?? '',
+    placement: placement ?? 'none',
+    outcome,
+    attempts,
+    queuedMs,
+  });
+  return true;
+}
+
+function clientGone(x: Exchange): void {
+  if (x.over) return;
+  const { attempt, shared, call } = x;
+  const finished = attempt?.finished() ?? false;
+  finish(x, finished ? 'completed' : 'client_gone');
+  attempt?.cancel();
+  if (attempt === null) shared.options.gate.abandoned(call.id);
+  else shared.options.gate.attemptEnded(call.id, { kind: 'client_gone', finished });
+}
+
+function refused(
+  x: Exchange,
+  { code, message, retryAfter }: Pick<Refusal, 'message' | 'retryAfter'> & { code: string },
+): void {
+  const { attempt, call, grant } = x;
+  if (!finish(x, 'failed')) return;
+  attempt?.cancel();
+  const replayed = (grant?.attempt ?? 0) > 1;
+  x.answer.fail(ownError(code, message, call.requestId, { retryAfter, replayed }));
+}
+
+function passOn(x: Exchange): void {
+  const { kept, call, answer } = x;
+  if (!finish(x, 'failed')) return;
+  if (kept !== null) answer.pass(kept);
+  else answer.fail(ownError('backend_failed', 'The instance gave no answer.', call.requestId));
+}
+
+/**
+ * The client's own deadline is nobody's fault: the instance is not blamed for it, and nobody waits for
+ * another attempt.
+ */
+function missed(x: Exchange, what: Missed): void {
+  if (what === 'reader') x.call.res.destroy();
+  else if (what !== 'client_deadline') x.attempt?.miss(what);
+  else {
+    const message = `No content within the deadline of ${x.call.deadlineMs ?? 0} ms.`;
+    refused(x, { code: 'deadline', message, retryAfter: null });
+    x.shared.options.gate.attemptEnded(x.call.id, { kind: 'client_gone', finished: false });
+  }
 }

@@ -1,0 +1,33 @@
+/** What an exchange starts from. */
+import type { ServerResponse } from 'node:http';
+import type { RequestId } from '../../../core/request.ts';
+import type { Alarms } from './alarms.ts';
+import type { BodyFields } from './body.ts';
+import type { Speeds } from './budget.ts';
+import type { Connections } from './connections.ts';
+import type { ForwardSettings, ModelApiOptions } from './options.ts';
+import type { Protocol } from './protocols.ts';
+
+/** What all requests of one model API have in common. */
+export interface Shared {
+  readonly options: ModelApiOptions;
+  readonly connections: Connections;
+  readonly alarms: Alarms;
+  readonly speeds: Speeds;
+}
+
+/** A request whose body is read. */
+export interface Call {
+  readonly id: RequestId;
+  readonly requestId: string;
+  readonly path: string;
+  readonly protocol: Protocol;
+  readonly body: Buffer;
+  readonly fields: BodyFields;
+  readonly neverReplay: boolean;
+  /** The client's own deadline, ms from `receivedAt`; null: none. */
+  readonly deadlineMs: number | null;
+  readonly receivedAt: number;
+  readonly settings: ForwardSettings;
+  readonly res: ServerResponse;
+}

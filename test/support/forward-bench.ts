@@ -1,0 +1,189 @@
+/**
+ * The model API on a real socket, with instances that a test chooses and a gate that does what it says: every
+ * request is granted the first instance; a failed attempt is told and answered by `verdict`.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  type ForwardSettings,
+  type ModelApi,
+  modelApi,
+  type RequestMeasurement,
+} from '../../app/adapters/http/forward/index.ts';
+import type { CatalogModel } from '../../app/adapters/http/forward/options.ts';
+import { systemClock } from '../../app/clock.ts';
+import type { NewRequest, Outcome, Refusal } from '../../app/core/request.ts';
+import type { Placement } from '../../app/core/types.ts';
+import type { AttemptMeasurement, Clock, Waiter } from '../../app/ports.ts';
+
+/** What the gate does next with a request. */
+export type Verdict =
+  | { readonly do: 'grant'; readonly instance: number; readonly fresh?: boolean; readonly reason?: string }
+  | { readonly do: 'refuse'; readonly refusal: Refusal }
+  | { readonly do: 'pass_on' }
+  | { readonly do: 'wait' };
+
+export interface Ticket {
+  readonly request: NewRequest;
+  readonly outcomes: Outcome[];
+  abandoned: boolean;
+  /** Obeys a verdict now. */
+  obey(verdict: Verdict): void;
+}
+
+export interface BenchOptions {
+  /** Ports of the instances, in order; the first two are on the gpu and the cpu. */
+  readonly ports: readonly number[];
+  readonly onArrival?: (ticket: Ticket) => Verdict;
+  readonly onFailure?: (ticket: Ticket, outcome: Extract<Outcome, { kind: 'failed' }>) => Verdict;
+  readonly settings?: Partial<ForwardSettings>;
+  readonly clock?: Clock;
+  readonly key?: string;
+  readonly catalog?: readonly CatalogModel[];
+}
+
+export interface Bench {
+  readonly url: string;
+  readonly port: number;
+  readonly api: ModelApi;
+  readonly tickets: readonly Ticket[];
+  readonly attempts: readonly AttemptMeasurement[];
+  readonly requests: readonly RequestMeasurement[];
+  /** Resolves when a request has ended at the edge; with the n-th end (from 0). */
+  ended(n: number): Promise<RequestMeasurement>;
+  /** Resolves when the gate was told an n-th outcome (from 0), over all requests. */
+  outcome(n: number): Promise<Outcome>;
+  ticket(n: number): Promise<Ticket>;
+  close(): Promise<void>;
+}
+
+const SETTINGS: ForwardSettings = {
+  bodyLimit: 1024 * 1024,
+  connectMs: 250,
+  stallMs: 60_000,
+  firstToken: 'auto',
+  keepaliveMs: 10_000,
+};
+
+export const CHAT: CatalogModel = {
+  name: 'chat',
+  displayName: 'chat.gguf',
+  aliases: ['gpt-4o-mini'],
+  task: 'chat',
+  context: 4096,
+};
+
+const PLACEMENTS: readonly Placement[] = ['gpu', 'cpu'];
+
+export async function forwardBench(options: BenchOptions): Promise<Bench> {
+  const tickets = arrivals<Ticket>();
+  const outcomes = arrivals<Outcome>();
+  const requests = arrivals<RequestMeasurement>();
+  const attempts: AttemptMeasurement[] = [];
+  const byId = new Map<number, Ticket>();
+  const settings = { ...SETTINGS, ...options.settings };
+
+  const api = modelApi({
+    gate: {
+      request(request, waiter) {
+        const made = ticket(request, waiter);
+        byId.set(request.id, made);
+        tickets.add(made);
+        made.obey(options.onArrival?.(made) ?? { do: 'grant', instance: 0 });
+      },
+      attemptEnded(id, outcome) {
+        const known = byId.get(id);
+        known?.outcomes.push(outcome);
+        outcomes.add(outcome);
+        if (outcome.kind !== 'failed' || known === undefined) return;
+        const refusal: Refusal = { code: 'backend_failed', message: 'it failed', retryAfter: null };
+        known.obey(options.onFailure?.(known, outcome) ?? { do: 'refuse', refusal });
+      },
+      abandoned(id) {
+        const known = byId.get(id);
+        if (known !== undefined) known.abandoned = true;
+      },
+    },
+    targetOf(instance) {
+      const port = options.ports[Number(instance)];
+      return port === undefined
+        ? undefined
+        : { host: '127.0.0.1', port, key: options.key ?? 'instance-key', model: 'chat' };
+    },
+    settings: () => settings,
+    catalog: () => options.catalog ?? [CHAT],
+    clock: options.clock ?? systemClock,
+    metrics: { attempt: (one) => void attempts.push(one), request: (one) => requests.add(one) },
+    log: { debug() {}, warn() {} },
+  });
+  const server = createServer((req, res) =>
+    api.handler(req, res, () => {
+      res.statusCode = 404;
+      res.end('not ours');
+    }),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const port = (server.address() as AddressInfo).port;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    api,
+    tickets: tickets.all,
+    attempts,
+    requests: requests.all,
+    ended: requests.nth,
+    outcome: outcomes.nth,
+    ticket: tickets.nth,
+    async close() {
+      api.close();
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+function ticket(request: NewRequest, waiter: Waiter): Ticket {
+  let attempt = 0;
+  return {
+    request,
+    outcomes: [],
+    abandoned: false,
+    obey(verdict) {
+      if (verdict.do === 'refuse') waiter.refused(verdict.refusal);
+      else if (verdict.do === 'pass_on') waiter.passOn();
+      else if (verdict.do === 'grant') {
+        attempt += 1;
+        waiter.granted({
+          type: 'grant',
+          request: request.id,
+          instance: String(verdict.instance),
+          placement: PLACEMENTS[verdict.instance] ?? 'cpu',
+          attempt,
+          queuedMs: 0,
+          reason: verdict.reason ?? null,
+          freshConnection: verdict.fresh ?? false,
+        });
+      }
+    },
+  };
+}
+
+/** A list whose n-th entry can be waited for. */
+function arrivals<T>() {
+  const all: T[] = [];
+  const waiting = new Map<number, (value: T) => void>();
+  return {
+    all,
+    add(value: T) {
+      all.push(value);
+      waiting.get(all.length - 1)?.(value);
+    },
+    nth(n: number): Promise<T> {
+      const known = all[n];
+      if (known !== undefined) return Promise.resolve(known);
+      return new Promise((resolve) => waiting.set(n, resolve));
+    },
+  };
+}
