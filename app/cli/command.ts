@@ -1,6 +1,6 @@
 /** What the command line asks for. Pure. */
 import { parseArgs } from 'node:util';
-import { nearest } from '../config/nearest.ts';
+import { nearest } from '../core/nearest.ts';
 
 export type CliCommand =
   | { readonly run: 'serve'; readonly config: string | null }

@@ -3,7 +3,7 @@
  * files, networks and shells, and others are the planner's: so models have an allow-list, and what is
  * refused names the key that does it. Names as in llama-server's own help.
  */
-import { nearest } from './nearest.ts';
+import { nearest } from '../core/nearest.ts';
 
 const PREFIX = 'LLAMA_ARG_';
 

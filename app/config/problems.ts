@@ -1,7 +1,7 @@
 /** What is wrong in a configuration file, in words that name the place and what was expected. */
 import type { z } from 'zod';
+import { nearest } from '../core/nearest.ts';
 import { fixedPaths, keysAt, type SchemaNode } from './known-keys.ts';
-import { nearest } from './nearest.ts';
 import type { Path } from './yaml.ts';
 
 export interface ConfigProblem {

@@ -1,9 +1,10 @@
 /** The profiles of a model: how it runs on each placement that can be built on this machine. */
+
+import { nearest } from '../core/nearest.ts';
 import type { Gpu, Placement, Problem, Profile, Task } from '../core/types.ts';
 import type { ModelFile } from '../ports.ts';
 import { firstEngine, gpuFor } from './gpus.ts';
 import { familyOf, type Images } from './images.ts';
-import { nearest } from './nearest.ts';
 import { profileHash } from './profile-hash.ts';
 import type { ModelConfig } from './schema-models.ts';
 import type { Config } from './secrets.ts';

@@ -4,9 +4,9 @@
  * engines, paths, devices, model env) is not among them.
  */
 import { z } from 'zod';
+import { nearest } from '../core/nearest.ts';
 import { MODES, type Mode } from '../core/types.ts';
 import { choice, durationOr, wholeNumber, yesNo } from './leaves.ts';
-import { nearest } from './nearest.ts';
 import { schedulesSchema } from './schema-outside.ts';
 import {
   failoverSchema,

@@ -55,9 +55,12 @@ export function memoryLog(keep = 1_000, first = 0): MemoryLog {
       return seq;
     },
     since(after, limit) {
-      const events = facts.filter((fact) => fact.seq > after).slice(0, limit);
+      // As the real log: a number that was never given means another log, so all that is kept comes.
+      const from = after > seq ? 0 : after;
+      const events = facts.filter((fact) => fact.seq > from).slice(0, limit);
       const oldest = facts[0]?.seq ?? seq + 1;
-      return { events, next: events.at(-1)?.seq ?? after, gap: after < oldest - 1 };
+      const gap = after < oldest - 1 || after > seq;
+      return { events, next: events.at(-1)?.seq ?? Math.min(after, seq), gap };
     },
     subscribe(listener) {
       listeners.add(listener);

@@ -5,17 +5,9 @@ import { Counter, Histogram, Registry } from 'prom-client';
 import type { Fact } from '../../core/facts.ts';
 import type { Placement } from '../../core/types.ts';
 import type { AttemptMeasurement, EventLog, Gate } from '../../ports.ts';
+import type { RequestMeasurement } from './forward/options.ts';
 import { processMetrics } from './metrics/process.ts';
 import { stateMetrics } from './metrics/state.ts';
-
-/** How a model request ended, told once a request. */
-export interface RequestMeasurement {
-  readonly model: string;
-  readonly placement: Placement | 'none';
-  readonly outcome: 'completed' | 'failed' | 'client_gone';
-  readonly attempts: number;
-  readonly queuedMs: number;
-}
 
 export interface Metrics {
   /** Counts one attempt with its speeds. */

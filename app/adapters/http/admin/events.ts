@@ -25,9 +25,8 @@ export function eventRoutes(router: Router, events: EventLog, hub: Hub): void {
   route(router, '/events', {
     get(req, res) {
       const { since = 0, limit = PAGE } = read(EventsQuery, req.query, 'query');
-      const ahead = since > events.seq;
-      const page = events.since(ahead ? events.seq : since, limit);
-      res.json({ events: page.events, next: page.next, ...(page.gap || ahead ? { gap: true } : {}) });
+      const page = events.since(since, limit);
+      res.json({ events: page.events, next: page.next, ...(page.gap ? { gap: true } : {}) });
     },
   });
   route(router, '/events/stream', {

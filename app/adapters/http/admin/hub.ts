@@ -42,6 +42,7 @@ export function createHub(options: {
 
   /** Facts come in runs; one pump takes them all. */
   function factCame(): void {
+    snapshots.renumbered();
     if (pumping) return;
     pumping = true;
     setImmediate(() => {

@@ -6,10 +6,10 @@ import { z } from 'zod';
 import type { Command, CommandResult } from '../../../core/request.ts';
 import { MODES } from '../../../core/types.ts';
 import { AppError } from '../../../errors.ts';
-import type { Clock, EventLog, Gate, Settings } from '../../../ports.ts';
+import type { Clock, Gate, Settings } from '../../../ports.ts';
 import { sendError } from '../errors.ts';
 import { requestIdOf } from '../request-id.ts';
-import { hint } from './nearest.ts';
+import { hint } from './hint.ts';
 import { route } from './routes.ts';
 import { queryFlag, read } from './validate.ts';
 
@@ -23,7 +23,6 @@ const KeepLoadedBody = z.strictObject({ on: z.boolean({ error: 'true or false' }
 
 export interface ModelRoutesOptions {
   readonly gate: Gate;
-  readonly events: EventLog;
   readonly settings: Settings;
   readonly clock: Clock;
 }
@@ -38,7 +37,7 @@ export function modelRoutes(router: Router, options: ModelRoutesOptions): void {
       const { wait } = read(WaitQuery, req.query, 'query');
       const model = resolve(options.gate, req);
       await options.settings.set(`models.${model}.${key}`, value(req.body));
-      res.status(wait ? 200 : 202).json({ seq: options.events.seq });
+      res.status(wait ? 200 : 202).json({ seq: options.gate.view().seq });
     },
   });
   route(
@@ -64,7 +63,7 @@ function commandRoute(options: ModelRoutesOptions, verb: Command['do']): Request
     }
     const result = await bounded(options.clock, done, res);
     if (result === 'client_gone') return;
-    if (result.ok) res.status(200).json({ seq: options.events.seq });
+    if (result.ok) res.status(200).json({ seq: options.gate.view().seq });
     else sendError(res, result.code, result.message, requestIdOf(req));
   };
 }

@@ -5,7 +5,7 @@
 import type { Router } from 'express';
 import { AppError } from '../../../errors.ts';
 import type { Settings } from '../../../ports.ts';
-import { hint } from './nearest.ts';
+import { hint } from './hint.ts';
 import { route } from './routes.ts';
 
 /** Adds `/settings` and `/settings/:key`. */

@@ -9,8 +9,10 @@ const LOOK_MS = 100;
 const QUIET_MS = 1_000;
 
 export interface Snapshots {
-  /** The present state as JSON; the same text for all who ask between two changes. */
+  /** The present state as JSON; the same text for all who ask between two changes or facts. */
   text(): string;
+  /** A fact was told: the state's number is another one. */
+  renumbered(): void;
   /** Begins to watch the gate. */
   start(): void;
   stop(): void;
@@ -69,6 +71,9 @@ export function createSnapshots(options: {
       if (stopWatching === null) return JSON.stringify(gate.view());
       cached ??= JSON.stringify(gate.view());
       return cached;
+    },
+    renumbered() {
+      cached = null;
     },
     start() {
       if (stopWatching !== null) return;

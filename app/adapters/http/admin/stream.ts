@@ -51,14 +51,9 @@ export function openStream(options: EventStreamOptions): EventStream {
 
   /** True when something was written. */
   function step(): boolean {
-    if (position > events.seq) {
-      // The reader knows numbers that the log lost: it starts again from the log's newest.
-      gap();
-      position = events.seq;
-    } else if (state) {
-      state = false;
-      write(`event: state\ndata: ${options.stateText()}\n\n`);
-    } else return facts();
+    if (!state) return facts();
+    state = false;
+    write(`event: state\ndata: ${options.stateText()}\n\n`);
     return true;
   }
 
@@ -66,8 +61,10 @@ export function openStream(options: EventStreamOptions): EventStream {
     const page = events.since(position, BATCH);
     if (page.gap) gap();
     if (page.events.length > 0) write(page.events.map(frame).join(''));
-    const moved = page.next !== position;
-    position = page.next;
+    // A gap with nothing after it: whatever was missed, it ends at the newest.
+    const next = page.gap && page.events.length === 0 ? events.seq : page.next;
+    const moved = next !== position || page.gap;
+    position = next;
     return moved;
   }
 

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { AppError } from '../../../errors.ts';
-import { hint } from './nearest.ts';
+import { hint } from './hint.ts';
 
 type Shape = z.core.$ZodLooseShape;
 

@@ -38,10 +38,11 @@ export function oneOf(given: string, known: readonly string[]): boolean {
 
 /** The secret of `Authorization: Bearer`, or of `x-api-key` as Anthropic's clients send it. */
 export function givenSecret(headers: IncomingHttpHeaders): string | null {
-  const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
-  if (bearer !== undefined) return bearer;
+  const bearer = /^Bearer +(.*\S)/i.exec(headers.authorization ?? '')?.[1];
   const key = headers['x-api-key'];
-  return typeof key === 'string' && key !== '' ? key : null;
+  const given = bearer ?? (typeof key === 'string' ? key : '');
+  // Node reads header bytes as Latin-1; clients send UTF-8.
+  return given === '' ? null : Buffer.from(given, 'latin1').toString('utf8');
 }
 
 /** What the cookie holds for a token: not the token, and worthless once the token is changed. */
