@@ -1,35 +1,57 @@
 /**
- * Bytes of the buffers in which llama.cpp computes one batch.
+ * Bytes of the buffers in which llama.cpp computes one batch. The formulas follow the buffers that
+ * llama-server 0.7.0 reports for dense, sliding-window, expert and hybrid models: exact to 1 MiB with flash
+ * attention on the CPU, and not below it elsewhere.
  */
+import { cellsOf } from './kv-cache.ts';
 import type { Launch } from './launch.ts';
 import type { ModelShape } from './model-shape.ts';
 import type { Task } from './types.ts';
 
 const F32 = 4;
+const F16 = 2;
 
-/**
- * By device. With flash attention a batch holds three feed-forward widths and four embedding widths in
- * F32, and a mask of F16 over the context (measured: within 8 MiB); without it the attention scores of all
- * heads as well. Embedding models compute all outputs of a batch, so the vocabulary or embedding counts.
- */
+/** By device: each GPU computes whole layers, the host prepares their input. */
 export function computeBytes(
   shape: ModelShape,
   launch: Launch,
   task: Task,
 ): readonly { readonly device: string; readonly bytes: number }[] {
-  const { microBatch, context } = launch;
-  const layer = F32 * microBatch * (3 * shape.feedForward + 4 * shape.embedding);
-  const mask = 2 * microBatch * context;
-  const scores = launch.flashAttention ? 0 : F32 * microBatch * context * shape.heads;
-  const outputs =
-    task === 'chat'
-      ? F32 * shape.vocabulary * launch.slots
-      : F32 * microBatch * (shape.vocabulary + 2 * shape.embedding);
-  const working = Math.max(layer, outputs) + mask + scores;
-  if (launch.gpuLayers === 0 || launch.devices.length === 0) return [{ device: 'host', bytes: working }];
-  const input = F32 * microBatch * shape.embedding * 2 + mask;
+  const bytes =
+    Math.max(layerBytes(shape, launch), outputBytes(shape, launch, task)) + answerBytes(shape, launch);
+  if (launch.gpuLayers === 0 || launch.devices.length === 0) return [{ device: 'host', bytes }];
+  const input = F32 * launch.microBatch * 4 * shape.embedding + maskBytes(shape, launch, F16);
   return [
-    ...launch.devices.map((device) => ({ device, bytes: working })),
-    { device: 'host', bytes: Math.min(input, working) },
+    ...launch.devices.map((device) => ({ device, bytes })),
+    { device: 'host', bytes: Math.max(input, launch.gpuLayers > shape.layers.length ? 0 : bytes) },
   ];
+}
+
+/** The widest step of a layer: the feed-forward part, or without flash attention the scores of all heads. */
+function layerBytes(shape: ModelShape, launch: Launch): number {
+  const { microBatch, flashAttention } = launch;
+  const wide = F32 * microBatch * (shape.feedForward + 5 * shape.embedding);
+  if (flashAttention) return wide + maskBytes(shape, launch, F16);
+  const { full } = cellsOf(shape, launch);
+  const scores = F32 * microBatch * (full * shape.heads + 7 * shape.embedding);
+  return Math.max(wide, scores) + maskBytes(shape, launch, F32);
+}
+
+/** Which cell each token of the batch may look at; a window has a mask of its own. */
+function maskBytes(shape: ModelShape, launch: Launch, width: number): number {
+  const cells = cellsOf(shape, launch);
+  const window = shape.layers.some((layer) => layer.window) ? cells.window : 0;
+  return width * launch.microBatch * (cells.full + window);
+}
+
+/** Embedding and ranking compute the output of every token of a batch, a chat only of the last ones. */
+function outputBytes(shape: ModelShape, launch: Launch, task: Task): number {
+  if (task === 'chat') return 0;
+  const wide = F32 * launch.microBatch * (shape.vocabulary + 6 * shape.embedding);
+  return wide + maskBytes(shape, launch, F16);
+}
+
+/** Scores of the whole vocabulary, one token a slot, once computed and once to read. */
+function answerBytes(shape: ModelShape, { slots }: Launch): number {
+  return 2 * F32 * shape.vocabulary * slots;
 }

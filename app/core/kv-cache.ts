@@ -42,7 +42,8 @@ function tokenBytes(layer: LayerShape, launch: Launch): number {
   return layer.k * launch.bytesK + layer.v * launch.bytesV;
 }
 
-function cellsOf(
+/** Cells of one stream, for layers that attend to everything and for those of a window; both padded. */
+export function cellsOf(
   shape: ModelShape,
   { context, slots, unified, microBatch }: Launch,
 ): { streams: number; full: number; window: number } {

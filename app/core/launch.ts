@@ -30,7 +30,7 @@ export interface Launch {
   readonly projectorOnHost: boolean;
   /** Bytes of the prompt cache; null: the planner's cap. */
   readonly promptCache: number | null;
-  /** Saved states a slot of models whose cache cannot be rolled back (windows, recurrent layers). */
+  /** Saved points a slot, of models whose cache cannot be rolled back (windows, recurrent layers). */
   readonly checkpoints: number;
 }
 
@@ -38,23 +38,24 @@ const MIB = 1024 * 1024;
 const DEFAULT_MICRO_BATCH = 512;
 const DEFAULT_BATCH = 2048;
 
-/**
- * Saved states a slot that instances are started with (`LLAMA_ARG_CTX_CHECKPOINTS`). llama-server's own
- * default is 32, which for a hybrid model of 9B is 1.6 GiB a slot.
- */
-export const CONTEXT_CHECKPOINTS = 4;
+const DEFAULT_CHECKPOINTS = 32;
+/** Tokens between two saved points; the last two before a prompt's end come in addition. */
+const DEFAULT_CHECKPOINT_SPACING = 8192;
+/** An embedding is computed in one physical batch: instances get one of the whole context, up to this. */
+const MOST_EMBEDDING_BATCH = 2048;
 
 /** The settings of a profile. A KV type that is not known counts as f16: the larger one. */
 export function launchOf(profile: Profile): Launch {
   const { env } = profile;
   const embedding = profile.task !== 'chat';
-  const batch = countOf(env['LLAMA_ARG_BATCH']) ?? DEFAULT_BATCH;
-  const microBatch = Math.min(countOf(env['LLAMA_ARG_UBATCH']) ?? DEFAULT_MICRO_BATCH, batch);
+  const whole = Math.min(profile.context, MOST_EMBEDDING_BATCH);
+  const batch = countOf(env['LLAMA_ARG_BATCH']) ?? (embedding ? whole : DEFAULT_BATCH);
+  const microBatch = countOf(env['LLAMA_ARG_UBATCH']) ?? (embedding ? whole : DEFAULT_MICRO_BATCH);
   return {
     context: profile.context * profile.parallel,
     slots: profile.parallel,
     unified: isOn(env['LLAMA_ARG_KV_UNIFIED'], false),
-    microBatch: embedding ? Math.max(microBatch, Math.min(batch, profile.context)) : microBatch,
+    microBatch: Math.min(microBatch, batch),
     bytesK: elementBytes(env['LLAMA_ARG_CACHE_TYPE_K'] ?? 'f16') ?? 2,
     bytesV: elementBytes(env['LLAMA_ARG_CACHE_TYPE_V'] ?? 'f16') ?? 2,
     flashAttention: isOn(env['LLAMA_ARG_FLASH_ATTN'], true),
@@ -66,8 +67,15 @@ export function launchOf(profile: Profile): Launch {
     kvOnHost: !isOn(env['LLAMA_ARG_KV_OFFLOAD'], true) || env['LLAMA_ARG_NO_KV_OFFLOAD'] !== undefined,
     projectorOnHost: !isOn(env['LLAMA_ARG_MMPROJ_OFFLOAD'], true),
     promptCache: promptCache(env['LLAMA_ARG_CACHE_RAM']),
-    checkpoints: embedding ? 0 : (countOf(env['LLAMA_ARG_CTX_CHECKPOINTS'], 0) ?? CONTEXT_CHECKPOINTS),
+    checkpoints: embedding ? 0 : checkpoints(profile),
   };
+}
+
+/** As many as fit into a slot's context at their spacing, within the server's own limit. */
+function checkpoints({ context, env }: Profile): number {
+  const most = countOf(env['LLAMA_ARG_CTX_CHECKPOINTS'], 0) ?? DEFAULT_CHECKPOINTS;
+  const spacing = countOf(env['LLAMA_ARG_CHECKPOINT_MIN_SPACING_NT'], 0) ?? DEFAULT_CHECKPOINT_SPACING;
+  return spacing === 0 ? most : Math.min(most, Math.floor(context / spacing) + 2);
 }
 
 function gpuLayers({ placement, gpu, env }: Profile): number {

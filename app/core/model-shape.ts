@@ -19,6 +19,7 @@ export interface ModelShape {
   readonly architecture: string;
   readonly layers: readonly LayerShape[];
   readonly embedding: number;
+  /** F32 values a token that the widest feed-forward step holds at once; for the compute buffer. */
   readonly feedForward: number;
   readonly vocabulary: number;
   /** Heads of the widest layer; for the compute buffer without flash attention. */
@@ -88,7 +89,7 @@ export function shapeOf(gguf: Gguf): ModelShape {
     architecture,
     layers: Array.from({ length: layerCount }, (_, layer) => layerShape(reader, layer)),
     embedding: reader.embedding,
-    feedForward: Math.max(largest(meta, key('feed_forward_length')), expertWidth(meta, key)),
+    feedForward: Math.max(3 * largest(meta, key('feed_forward_length')), expertWidth(reader)),
     vocabulary: vocabularyOf(gguf, key),
     heads: largest(meta, key('attention.head_count')),
     slidingWindow: reader.window,
@@ -183,11 +184,12 @@ function isWindowLayer({ meta, key, architecture, window }: ShapeReader, layer: 
   return fixed?.full === 'first' ? layer % period !== 0 : layer % period < period - 1;
 }
 
-function expertWidth(meta: Metadata, key: (name: string) => string): number {
-  const used = numberOf(meta, key('expert_used_count')) ?? 0;
-  const width = numberOf(meta, key('expert_feed_forward_length')) ?? 0;
-  const shared = numberOf(meta, key('expert_shared_feed_forward_length')) ?? 0;
-  return used * width + shared;
+/** Each working expert holds three widths and its own output. */
+function expertWidth({ meta, key, embedding }: ShapeReader): number {
+  const read = (name: string) => numberOf(meta, key(name)) ?? 0;
+  const width = read('expert_feed_forward_length');
+  const shared = read('expert_shared_feed_forward_length') || read('expert_shared_count') * width;
+  return Math.max(read('expert_used_count') * (3 * width + embedding), 3 * shared + embedding);
 }
 
 function vocabularyOf(gguf: Gguf, key: (name: string) => string): number {

@@ -41,6 +41,7 @@ export function needOf({ gguf, projector, profile }: NeedInput): Need {
   const parts = [
     ...weightParts(weights),
     ...contextParts(shape, launch),
+    part('host', 'kv', launch.slots * launch.checkpoints * checkpointBytes(shape, launch), 'gguf'),
     ...computeBytes(shape, launch, profile.task).map(({ device, bytes }) =>
       part(device, 'compute', bytes, 'gguf'),
     ),
@@ -117,15 +118,10 @@ function deviceBase(gpu: Gpu | null, { gpuLayers }: Launch): NeedPart[] {
   return gpu.devices.map((device) => part(device, 'base', DEVICE_BASE[gpu.kind], 'fixed'));
 }
 
-/**
- * llama-server keeps at least one state whatever its cap is, so a cap below one slot's state would not
- * hold: then the prompt cache is off. Four states are enough for one home. Saved points of a slot count
- * here too: they are the same kind of memory.
- */
+/** Four whole states are enough for one home; newer servers skip a state that is over the cap. */
 function plannedPromptCache(shape: ModelShape, launch: Launch, profile: Profile): number {
   if (profile.task !== 'chat') return 0;
   if (launch.promptCache !== null) return launch.promptCache;
   const state = slotBytes(shape, launch) + launch.checkpoints * checkpointBytes(shape, launch);
-  if (state > PROMPT_CACHE_CAP) return 0;
   return Math.ceil(Math.min(4 * state, PROMPT_CACHE_CAP) / MIB) * MIB;
 }

@@ -8,17 +8,24 @@ import type { Launch } from './launch.ts';
 import type { ModelShape } from './model-shape.ts';
 
 export interface WeightPlan {
-  /** Bytes of the file that the CPU reads. */
+  /** Bytes that the CPU reads from the file as they are. */
   readonly host: number;
-  /** Bytes of those that are copied into a faster layout (anonymous memory). */
+  /**
+   * Bytes that are rewritten at load into a layout that the CPU reads faster (anonymous memory). Their
+   * pages of the file are read once and never again, so they do not count twice.
+   */
   readonly repack: number;
   readonly devices: ReadonlyMap<string, number>;
 }
 
 /** Looked up by token, never multiplied: llama.cpp keeps them on the CPU. */
 const INPUT_TENSORS = /^(token_embd|token_embd_norm|token_types|position_embd|per_layer_token_embd)\./;
-/** Types that CPU builds rewrite at load. */
-const REPACKED = new Set(['Q4_0', 'Q4_K', 'Q2_K', 'Q5_K', 'Q6_K', 'Q8_0', 'IQ4_NL', 'MXFP4']);
+/**
+ * Types that CPU builds rewrite at load, as measured on x86-64 (AVX-512). ARM rewrites Q5_K, Q6_K and Q8_0
+ * too: there `weights` is smaller and `repack` larger by the same bytes.
+ */
+const REPACKED = new Set(['Q4_0', 'Q4_K', 'Q2_K', 'IQ4_NL', 'MXFP4']);
+const REPACKED_ROWS = 8;
 
 /** The bytes of all tensors by where they lie. */
 export function weightPlan(gguf: Gguf, shape: ModelShape, launch: Launch): WeightPlan {
@@ -28,10 +35,8 @@ export function weightPlan(gguf: Gguf, shape: ModelShape, launch: Launch): Weigh
   for (const tensor of gguf.tensors) {
     const device = deviceOfTensor(tensor, shape.layers.length, launch);
     if (device !== 'host') devices.set(device, (devices.get(device) ?? 0) + tensor.bytes);
-    else {
-      host += tensor.bytes;
-      if (launch.repack && isRepacked(tensor)) repack += tensor.bytes;
-    }
+    else if (isRepacked(tensor, launch)) repack += tensor.bytes;
+    else host += tensor.bytes;
   }
   const tied = tiedOutput(gguf);
   const outputDevice = deviceOfLayer(shape.layers.length, shape.layers.length, launch);
@@ -65,8 +70,9 @@ function tiedOutput(gguf: Gguf): number {
   return gguf.tensors.find(({ name }) => name === 'token_embd.weight')?.bytes ?? 0;
 }
 
-function isRepacked({ name, type, dims }: GgufTensor): boolean {
-  const type_ = typeName(type);
-  if (type_ === undefined || !REPACKED.has(type_)) return false;
-  return dims.length >= 2 && !INPUT_TENSORS.test(name);
+/** Beside a GPU the CPU's layers lie in memory that the GPU can read, and are not rewritten. */
+function isRepacked({ name, type, dims }: GgufTensor, { repack, devices }: Launch): boolean {
+  if (!repack || devices.length > 0) return false;
+  const rows = dims[1] ?? 1;
+  return REPACKED.has(typeName(type) ?? '') && rows % REPACKED_ROWS === 0 && !INPUT_TENSORS.test(name);
 }
