@@ -12,6 +12,7 @@ import type { Component } from '../../app/adapters/mqtt/components.ts';
 import { announcements, type DiscoveryContext } from '../../app/adapters/mqtt/discovery.ts';
 import { type MqttPublisher, mqttPublisher } from '../../app/adapters/mqtt/publisher.ts';
 import { topicsOf } from '../../app/adapters/mqtt/topics.ts';
+import { systemClock } from '../../app/clock.ts';
 import { FACT_TYPES } from '../../app/core/facts.ts';
 import { memoryFile, scriptedHome, silentLog } from '../adapters/mqtt/support/home.ts';
 import { homeView, modelView, OUTAGE } from '../adapters/mqtt/support/views.ts';
@@ -22,7 +23,6 @@ import {
   type HomeAssistant,
   startHomeAssistant,
 } from '../home/home-assistant/home-assistant.ts';
-import { realClock } from '../support/real-clock.ts';
 
 const account = { username: 'llamastead', password: makePassword(randomBytes(24)) };
 const name = `llamastead-ha-test-${randomBytes(3).toString('hex')}`;
@@ -58,7 +58,7 @@ const published = () => {
       discoveryPrefix: 'homeassistant',
     },
     ...{ gate: home.gate, events: home.events, settings: home.settings, memory, version: '0.1.0', pageUrl },
-    ...{ clock: realClock(), random: () => 0, log: silentLog, onBroker: () => {} },
+    ...{ clock: systemClock, random: () => 0, log: silentLog, onBroker: () => {} },
   });
   return made.start().then(() => made);
 };

@@ -13,7 +13,7 @@ const folder = resolve(import.meta.dirname, '../../hassio/blueprints/automation/
 const input = z.object({
   name: z.string(),
   selector: z.record(z.string(), z.unknown()),
-  default: z.unknown(),
+  default: z.unknown().optional(),
 });
 const blueprint = z.object({
   blueprint: z.object({
