@@ -1,7 +1,7 @@
 /** Appends facts in one turn and kills itself: `dieAt` 0 in that turn, else when that number was told. */
 import { writeSync } from 'node:fs';
+import { systemClock } from '../../app/clock.ts';
 import { openEventLog } from '../../app/event-log.ts';
-import { realClock } from '../support/real-clock.ts';
 import { many } from './facts.ts';
 
 const [folder = '', facts, dieAt] = process.argv.slice(2);
@@ -9,7 +9,7 @@ const die = () => process.kill(process.pid, 'SIGKILL');
 const ignore = () => {};
 const log = await openEventLog({
   folder,
-  clock: realClock(),
+  clock: systemClock,
   notice: ignore,
   problem: ignore,
   problemGone: ignore,

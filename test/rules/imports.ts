@@ -16,6 +16,7 @@ export interface Import {
   readonly from: string;
   /** A file of ours from the root, else a package's name or `node:...`. */
   readonly target: string;
+  readonly isOurs: boolean;
   /** Types only: gone when it runs. */
   readonly typeOnly: boolean;
 }
@@ -52,6 +53,7 @@ export function importsOf({ path, text }: SourceFile): Import[] {
   const dynamic = [...text.matchAll(DYNAMIC)].map(([, target = '']) => ({ target, typeOnly: false }));
   return [...fixed, ...dynamic].map(({ target, typeOnly }) => ({
     from: path,
+    isOurs: target.startsWith('.'),
     target: target.startsWith('.') ? posix.join(posix.dirname(path), target) : target,
     typeOnly,
   }));
