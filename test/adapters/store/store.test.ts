@@ -41,16 +41,16 @@ test('a first start makes owner and password, keeps them for ever, readable by u
 test('changes hold at once and are written together a few seconds later, and none without a change', async () => {
   const path = newPath();
   const { store, clock } = await opened(path);
-  store.update({ outbox: 3 });
+  store.update({ counters: { requests: 1, failed: 0, failovers: 0 } });
   store.update({ counters: { requests: 2, failed: 1, failovers: 0 } });
   store.update({ speeds: { abc: { prompt: 100, generation: null } } });
-  assert.equal(store.state().outbox, 3);
-  assert.equal(JSON.parse(await readFile(path, 'utf8')).outbox, 0);
+  assert.equal(store.state().counters.requests, 2);
+  assert.equal(JSON.parse(await readFile(path, 'utf8')).counters.requests, 0);
   clock.advance(5000);
   await store.flush();
   assert.deepEqual((await opened(path)).store.state(), store.state());
   const { mtimeMs, ino } = await stat(path);
-  store.update({ outbox: 3 });
+  store.update({ counters: { requests: 2, failed: 1, failovers: 0 } });
   clock.advance(3_600_000);
   await store.flush();
   assert.deepEqual([(await stat(path)).mtimeMs, (await stat(path)).ino], [mtimeMs, ino]);
@@ -70,12 +70,12 @@ test('a broken document is kept aside and told; what is wrong in a good one is m
   assert.notEqual(broken.store.state().owner, owner);
   await writeFile(
     path,
-    JSON.stringify({ owner, outbox: -1, counters: 'x', speeds: { a: { prompt: 'x', generation: 2 } } }),
+    JSON.stringify({ owner, counters: { requests: -1 }, speeds: { a: { prompt: 'x', generation: 2 } } }),
   );
   const mended = await opened(path);
   assert.deepEqual(mended.problems, []);
   assert.equal(mended.store.state().owner, owner);
-  assert.equal(mended.store.state().outbox, 0);
+  assert.deepEqual(mended.store.state().counters, { requests: 0, failed: 0, failovers: 0 });
   assert.deepEqual(mended.store.state().speeds, { a: { prompt: null, generation: 2 } });
 });
 
@@ -89,19 +89,19 @@ test('a disk that refuses is told once, and once more when it takes again', asyn
     write: (data) => (full ? refusing.write(data) : real.write(data)),
   });
   full = true;
-  store.update({ outbox: 1 });
+  store.update({ counters: { requests: 1, failed: 0, failovers: 0 } });
   await store.flush();
   await store.flush();
   assert.deepEqual(
     told.map(({ code }) => code),
     ['state_unwritable'],
   );
-  assert.equal(store.state().outbox, 1);
+  assert.equal(store.state().counters.requests, 1);
   full = false;
   clock.advance(5000);
   await store.flush();
   assert.deepEqual(gone, ['state_unwritable']);
-  assert.equal((await opened(path)).store.state().outbox, 1);
+  assert.equal((await opened(path)).store.state().counters.requests, 1);
 });
 
 test('a document that cannot be read is never replaced: it may hold the owner of running containers', async () => {
@@ -112,7 +112,7 @@ test('a document that cannot be read is never replaced: it may hold the owner of
     problems.map(({ code }) => code),
     ['state_unreadable'],
   );
-  store.update({ outbox: 1 });
+  store.update({ counters: { requests: 1, failed: 0, failovers: 0 } });
   await store.flush();
   assert.ok((await stat(path)).isDirectory());
 });
