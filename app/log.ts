@@ -25,7 +25,7 @@ const HIDDEN = '[hidden]';
  * to `hide`: in a message, in an error's text, in a URL.
  */
 export function makeLog(level: string, destination?: DestinationStream): Log {
-  const secrets = new Set<string>();
+  let secrets: readonly string[] = [];
   const hideAll = (line: string): string => {
     let safe = line;
     for (const secret of secrets) safe = safe.replaceAll(secret, HIDDEN);
@@ -43,8 +43,9 @@ export function makeLog(level: string, destination?: DestinationStream): Log {
     hide: (secret) => {
       if (secret.length < 4) return;
       // As it stands inside a JSON line, and in a URL.
-      secrets.add(JSON.stringify(secret).slice(1, -1));
-      secrets.add(encodeURIComponent(secret));
+      const forms = [JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)];
+      // The longest first: one may be a part of another.
+      secrets = [...new Set([...secrets, ...forms])].toSorted((a, b) => b.length - a.length);
     },
   };
 }

@@ -194,8 +194,6 @@ export interface StoredState {
   readonly owner: string;
   /** Of the embedded broker, where the configuration gives none. */
   readonly brokerPassword: string;
-  /** Number of the newest fact that the broker has taken. */
-  readonly outbox: number;
   readonly counters: { readonly requests: number; readonly failed: number; readonly failovers: number };
   /** By profile hash. */
   readonly speeds: Readonly<Record<string, LearnedSpeed>>;

@@ -15,7 +15,6 @@ const speed = z.number().positive().nullable().catch(null);
 const Stored = z.object({
   owner: z.uuid().optional().catch(undefined),
   brokerPassword: z.string().min(16).optional().catch(undefined),
-  outbox: count,
   counters: z
     .object({ requests: count, failed: count, failovers: count })
     .catch({ requests: 0, failed: 0, failovers: 0 }),

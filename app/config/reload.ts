@@ -2,21 +2,11 @@
 import type { Config } from './secrets.ts';
 
 /** Keys that are read once, at the start. */
-const FIXED_WHILE_RUNNING = [
-  'listen',
-  'paths',
-  'network',
-  'engines',
-  'mqtt.embedded',
-  'mqtt.base',
-  'mqtt.instance',
-] as const;
+const FIXED_WHILE_RUNNING = ['listen', 'paths', 'network', 'engines', 'mqtt'] as const;
 
 /** Keys that differ and take effect only after a restart; empty: all of the new configuration holds now. */
 export function waitsForRestart(running: Config, next: Config): readonly string[] {
-  return FIXED_WHILE_RUNNING.filter(
-    (key) => JSON.stringify(at(running, key)) !== JSON.stringify(at(next, key)),
-  );
+  return FIXED_WHILE_RUNNING.filter((key) => JSON.stringify(running[key]) !== JSON.stringify(next[key]));
 }
 
 /**
@@ -24,20 +14,6 @@ export function waitsForRestart(running: Config, next: Config): readonly string[
  * are now.
  */
 export function reloaded(running: Config, next: Config): Config {
-  const { listen, paths, network, engines } = running;
-  const { embedded, base, instance } = running.mqtt;
-  return { ...next, listen, paths, network, engines, mqtt: { ...next.mqtt, embedded, base, instance } };
-}
-
-function at(config: Config, key: (typeof FIXED_WHILE_RUNNING)[number]): unknown {
-  switch (key) {
-    case 'mqtt.embedded':
-      return config.mqtt.embedded;
-    case 'mqtt.base':
-      return config.mqtt.base;
-    case 'mqtt.instance':
-      return config.mqtt.instance;
-    default:
-      return config[key];
-  }
+  const { listen, paths, network, engines, mqtt } = running;
+  return { ...next, listen, paths, network, engines, mqtt };
 }

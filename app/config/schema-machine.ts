@@ -16,6 +16,8 @@ import { refuseGpuEnv } from './model-env.ts';
 const hostModels = () =>
   absolutePath().meta({ description: 'The models folder on that machine, as its Docker sees it.' });
 
+const pem = (what: string) => absolutePath().meta({ description: `PEM file of ${what}.` });
+
 const ENGINE =
   '{socket: PATH}, {ssh: user@host, models: PATH} or {host: HOST, port: PORT, tls: {ca, cert, key}, models: PATH}';
 
@@ -34,8 +36,11 @@ export const engineSchema = z.union(
         description: 'A machine whose Docker is reached by TLS.',
         noEffectYet: true,
       }),
-      port: wholeNumber(1, 65_535).default(2376),
-      tls: z.strictObject({ ca: absolutePath(), cert: absolutePath(), key: absolutePath() }),
+      port: wholeNumber(1, 65_535).default(2376).meta({ description: 'Its port.' }),
+      tls: z.strictObject(
+        { ca: pem('the authority that it is signed by'), cert: pem('our certificate'), key: pem('our key') },
+        { error: '{ca: PATH, cert: PATH, key: PATH}' },
+      ),
       models: hostModels(),
     }),
   ],
@@ -46,7 +51,9 @@ export const enginesSchema = z
   .record(slug(), engineSchema, { error: `a section NAME: ${ENGINE}` })
   .refine((engines) => Object.keys(engines).length > 0, { error: 'at least one engine' })
   .prefault({ local: { socket: '/var/run/docker.sock' } })
-  .meta({ description: 'Docker engines by name.' });
+  .meta({
+    description: 'Docker engines by name; by default `local`, with the socket `/var/run/docker.sock`.',
+  });
 
 const image = (variant: string, use: string) =>
   text('the name of an image, such as ghcr.io/ggml-org/llama.cpp:server', /^[\w.:/@-]+$/)
@@ -105,7 +112,7 @@ export const gpusSchema = z
   .union([z.literal('auto'), z.array(gpuSchema)], {
     error: 'auto, or a list of {name: ..., kind: nvidia|amd|intel|vulkan}, or [] for none',
   })
-  .default('auto')
+  .prefault('auto')
   .meta({ description: 'The GPUs: `auto` detects them, `[]` is none.' });
 
 export type EngineConfig = z.output<typeof engineSchema>;

@@ -108,7 +108,7 @@ export const modelsSchema = z
   .union([z.literal('auto'), z.record(name(), modelSchema)], {
     error: 'auto, or a section NAME: {file: ...} for each model',
   })
-  .default('auto')
+  .prefault('auto')
   .meta({
     description:
       'The models by name. `auto`: every model file below `paths.models`, on the GPU, then the CPU, one request at once.',

@@ -47,7 +47,7 @@ function withValue<T extends object>(target: T, path: readonly string[], value: 
 export function settingChange(key: string, value: unknown): SettingChange | null {
   const ofModel = modelKey(key);
   if (key === 'memory.budget' && typeof value === 'number') return { key: 'ram_budget', value };
-  if (ofModel === null) return null;
+  if (ofModel === null || value === undefined) return null;
   const { model } = ofModel;
   if (ofModel.key === 'mode') return { key: 'mode', model, value: value as Mode };
   if (ofModel.key === 'keepLoaded') return { key: 'keep_loaded', model, value: value === true };

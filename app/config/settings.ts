@@ -15,7 +15,7 @@ import {
   shownSetting,
 } from './setting-keys.ts';
 import { brokenFile, unknownEntries, unreadable } from './settings-problems.ts';
-import { applySettings, type SettingValues } from './settings-values.ts';
+import type { SettingValues } from './settings-values.ts';
 
 /** What settings stand on: the loaded file and the models as they are without settings. */
 export interface SettingsBase {
@@ -28,7 +28,7 @@ export interface SettingsStore extends Settings {
   values(): SettingValues;
   /** Sets all or none. Rejects like `set`. */
   setAll(entries: Readonly<Record<string, unknown>>): Promise<void>;
-  /** Called after a change is durable, with the full keys and new values (undefined: reset). */
+  /** Called after a change is durable, with the full keys and the values that hold now (ms, bytes). */
   onChange(listener: (changes: readonly SettingsChange[]) => void): () => void;
 }
 
@@ -98,7 +98,7 @@ function settingsOver(file: JsonFile, initial: Entries, base: () => SettingsBase
     reset: async (key) => {
       const known = [...entries.keys()].includes(key) || keysOf(base()).includes(key);
       if (!known) throw invalid(key, undefined, 'a setting that there is');
-      await change((next) => (next.delete(key) ? [{ key, value: undefined }] : []));
+      await change((next) => (next.delete(key) ? [{ key, value: underlying(base(), key) }] : []));
     },
     list: () => listSettings(base(), values()),
     onChange: (listener) => {
@@ -144,15 +144,19 @@ function keysOf(base: SettingsBase): string[] {
 }
 
 function listSettings(base: SettingsBase, values: SettingValues): ReturnType<Settings['list']> {
-  const config = applySettings(base.loaded.config, values);
   const rows = keysOf(base).map((key) => {
-    const ofModel = modelKey(key);
-    const under = ofModel === null ? valueAt(config, key) : base.models.get(ofModel.model)?.[ofModel.key];
-    const value = values.has(key) ? values.get(key) : under;
+    const value = values.has(key) ? values.get(key) : underlying(base, key);
     const source = values.has(key) ? 'settings' : base.loaded.fileKeys.has(key) ? 'file' : 'default';
     return [key, { value: shownSetting(key, value), source }] as const;
   });
   return Object.fromEntries(rows);
+}
+
+/** The value without settings, ms and bytes; undefined for a model that is gone. */
+function underlying(base: SettingsBase, key: string): unknown {
+  const ofModel = modelKey(key);
+  if (ofModel === null) return valueAt(base.loaded.config, key);
+  return base.models.get(ofModel.model)?.[ofModel.key];
 }
 
 function valueAt(config: object, key: string): unknown {

@@ -84,6 +84,8 @@ function makeKeeper(
     oldest: () => segments?.oldest() ?? null,
     close: async () => {
       cancelRetry();
+      // One last try; it was told already that they may be forgotten.
+      if (owed.length > 0) await segments?.append(owed, clock.now().wall).catch(() => undefined);
       await segments?.close();
     },
   };

@@ -112,7 +112,7 @@ test('a change is told once it is durable, with its full key; one that changes n
   assert.deepEqual(told, [
     { key: 'models.chat.mode', value: 'cpu' },
     { key: 'language', value: 'ko' },
-    { key: 'language', value: undefined },
+    { key: 'language', value: 'auto' },
   ]);
 });
 
@@ -205,4 +205,5 @@ test('changes that the core has a word for are given in it', () => {
   assert.deepEqual(settingChange('memory.budget', 5), { key: 'ram_budget', value: 5 });
   assert.equal(settingChange('memory.budget', 'auto'), null);
   assert.equal(settingChange('language', 'ko'), null);
+  assert.equal(settingChange('models.gone.mode', undefined), null);
 });

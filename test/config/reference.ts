@@ -1,0 +1,124 @@
+/** The reference of all keys as Markdown, made from the JSON schema: so the text cannot drift from the code. */
+
+import type { SchemaNode } from '../../app/config/known-keys.ts';
+import { allowedModelEnv } from '../../app/config/model-env.ts';
+import { GLOBAL_SETTINGS, MODEL_SETTINGS } from '../../app/config/setting-keys.ts';
+import { DURATION_PATTERN, SIZE_PATTERN } from '../../app/config/units.ts';
+import { configJsonSchema } from '../../app/config.ts';
+
+/** A part of docs/configuration.md that is generated: between `<!-- NAME -->` and `<!-- /NAME -->`. */
+export const PARTS: Readonly<Record<string, () => string>> = {
+  keys: keysPart,
+  settings: settingsPart,
+  variables: () =>
+    `${allowedModelEnv()
+      .map((name) => `\`${name}\``)
+      .join(', ')}, and \`GGML_*\`.`,
+};
+
+/** The document with its generated parts made anew. Throws where a part has no place. */
+export function withParts(document: string): string {
+  return Object.entries(PARTS).reduce((text, [name, make]) => {
+    const place = new RegExp(`(<!-- ${name} -->\n)[\\s\\S]*?(<!-- /${name} -->)`);
+    if (!place.test(text)) throw new Error(`no place for ${name}`);
+    return text.replace(place, (_, begin: string, end: string) => `${begin}\n${make()}\n\n${end}`);
+  }, document);
+}
+
+function keysPart(): string {
+  const { properties = {} } = configJsonSchema() as SchemaNode;
+  return Object.entries(properties)
+    .map(([key, node]) => {
+      const list = rows(key, node);
+      const about = list[0]?.key === key ? '' : `${String(node['description'] ?? '')}\n\n`;
+      return `### ${key}\n\n${about}${table(list)}`;
+    })
+    .join('\n\n');
+}
+
+interface Row {
+  readonly key: string;
+  readonly values: string;
+  readonly default: string;
+  readonly meaning: string;
+}
+
+function table(list: readonly Row[]): string {
+  const lines = list.map((row) => `| \`${row.key}\` | ${row.values} | ${row.default} | ${row.meaning} |`);
+  return ['| key | values | default | meaning |', '|---|---|---|---|', ...lines].join('\n');
+}
+
+function rows(key: string, node: SchemaNode): Row[] {
+  const inner = children(key, node);
+  const own = inner.length === 0 || node.anyOf !== undefined ? [row(key, node)] : [];
+  return [...own, ...inner];
+}
+
+function children(key: string, node: SchemaNode): Row[] {
+  const { properties = {}, additionalProperties, items, anyOf = [] } = node;
+  const required = new Set(Array.isArray(node['required']) ? node['required'] : []);
+  const named = Object.entries(properties).flatMap(([name, child]) =>
+    rows(`${key}.${name}`, required.has(name) ? { ...child, isRequired: true } : child),
+  );
+  const hasKeys = (child: SchemaNode) => child.properties !== undefined || child.anyOf !== undefined;
+  const entries =
+    typeof additionalProperties === 'object' && hasKeys(additionalProperties)
+      ? children(`${key}.NAME`, additionalProperties)
+      : [];
+  const list = items as SchemaNode | undefined;
+  const ofList = list !== undefined && list.properties !== undefined ? children(`${key}[]`, list) : [];
+  const isSecret = anyOf.some((form) => Object.hasOwn(form.properties ?? {}, 'env'));
+  return [...named, ...entries, ...ofList, ...(isSecret ? [] : anyOf.flatMap((form) => children(key, form)))];
+}
+
+function row(key: string, node: SchemaNode): Row {
+  const examples = Array.isArray(node['examples']) ? ` Example: ${code(node['examples'][0])}.` : '';
+  const later = node['noEffectYet'] === true ? ' **No effect yet.**' : '';
+  const hasDefault = Object.hasOwn(node, 'default');
+  return {
+    key,
+    values: valuesOf(node).replaceAll('|', '\\|'),
+    default: hasDefault ? code(node['default']) : node['isRequired'] === true ? 'required' : '',
+    meaning: `${String(node['description'] ?? '')}${examples}${later}`.replaceAll('|', '\\|'),
+  };
+}
+
+function code(value: unknown): string {
+  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+}
+
+function valuesOf(node: SchemaNode): string {
+  const { anyOf, items } = node;
+  if (anyOf !== undefined) return [...new Set(anyOf.map(valuesOf))].join(' or ');
+  if (node['const'] !== undefined) return code(node['const']);
+  if (Array.isArray(node['enum'])) return node['enum'].map(code).join(', ');
+  if (node['pattern'] === SIZE_PATTERN) return 'size';
+  if (node['pattern'] === DURATION_PATTERN) return 'duration';
+  if (items !== undefined) return `list of ${valuesOf(items as SchemaNode)}`;
+  if (Object.hasOwn(node.properties ?? {}, 'env') && Object.keys(node.properties ?? {}).length === 1)
+    return '`{env: NAME}`';
+  if (Object.hasOwn(node.properties ?? {}, 'file') && Object.keys(node.properties ?? {}).length === 1)
+    return '`{file: PATH}`';
+  switch (node['type']) {
+    case 'integer':
+      return `${String(node['minimum'])} to ${String(node['maximum'])}`;
+    case 'boolean':
+      return '`true`, `false`';
+    case 'null':
+      return '`null`';
+    case 'object':
+      return node.properties === undefined &&
+        typeof node.additionalProperties === 'object' &&
+        node.additionalProperties.properties === undefined &&
+        node.additionalProperties.anyOf === undefined
+        ? 'NAME: value'
+        : 'section';
+    default:
+      return 'text';
+  }
+}
+
+function settingsPart(): string {
+  const keys = [...GLOBAL_SETTINGS, ...MODEL_SETTINGS.map((key) => `models.NAME.${key}`)];
+  return keys.map((key) => `\`${key}\``).join(', ');
+}
