@@ -1,10 +1,10 @@
 /** The main job on real parts, in the order in which a home lives it. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { connectAsync, type MqttClient } from 'mqtt';
 import { chat, sendChat } from './support/chat.ts';
 import { type Controller, startController } from './support/controller.ts';
+import { running, until } from './support/wait.ts';
 
 let home: Controller;
 let client: MqttClient;
@@ -91,10 +91,9 @@ test('a command loads, and answers when it is done', async () => {
 
 test('the page, Docker and MQTT were told the same events, in order', async () => {
   const told = home.facts();
-  console.log(
-    told.map((f) => `${f.seq} ${f.type}`),
-    mqttEvents.map((f) => `${f.seq} ${f.type}`),
-  );
+  const newest = told.at(-1)?.seq ?? 0;
+  while ((mqttEvents.at(-1)?.seq ?? 0) < newest)
+    await new Promise((resolve) => client.once('message', resolve));
   const seqs = mqttEvents.map((event) => event.seq);
   assert.deepEqual(
     seqs,
@@ -116,15 +115,3 @@ test('a client that goes frees its slot', async () => {
   await reader?.cancel();
   await until(async () => (await home.state()).leases === 0);
 });
-
-/** Waits until the request holds a lease, and its backend has begun. */
-async function running(controller: Controller, id: string): Promise<void> {
-  await until(async () =>
-    (await controller.state()).requests.some((request) => request.id === id && request.phase === 'running'),
-  );
-}
-
-/** Asks again and again; the test's own time limit is the bound. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve));
-}

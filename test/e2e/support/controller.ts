@@ -79,10 +79,10 @@ export async function startController(name: string, config: Record<string, unkno
   async function kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
     if (child === null || child.exitCode !== null || child.signalCode !== null)
       return child?.exitCode ?? null;
+    following?.close();
     const exited = once(child, 'exit');
     child.kill(signal);
     const [code] = (await exited) as [number | null];
-    following?.close();
     return code;
   }
 

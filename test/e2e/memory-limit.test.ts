@@ -1,0 +1,34 @@
+/** An instance that the kernel kills for its memory limit, in the middle of a request. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { chat } from './support/chat.ts';
+import { type Controller, startController } from './support/controller.ts';
+
+let home: Controller;
+
+before(async () => {
+  home = await startController('e2e-limit', {
+    failover: { returnAfter: '60s' },
+    models: { chat: { file: 'smollm2-135m-instruct-q4_1.gguf', context: 2048 } },
+  });
+});
+
+after(() => home.close());
+
+test('a kill by the memory limit is named so, and the CPU answers', async () => {
+  const loaded = await home.post('/admin/models/chat/load?wait=1');
+  assert.equal(loaded.status, 200, await loaded.text());
+  const victim = await home.container('chat', 'gpu');
+  // Just above what the load took: the first request takes more.
+  const used = Number(
+    await home.docker('exec', victim, 'cat', '/sys/fs/cgroup/memory/memory.usage_in_bytes'),
+  );
+  const limit = String(Math.ceil(used / 4096) * 4096 + 8 * 1024 * 1024);
+  await home.docker('update', '--memory', limit, '--memory-swap', limit, victim);
+  const answer = await chat(home, { model: 'chat', prompt: 'word '.repeat(200), tokens: 4 });
+  assert.equal(answer.status, 200, answer.raw);
+  assert.equal(answer.placement, 'cpu');
+  const failover = await home.event('failover');
+  assert.equal(failover.reason, 'memory_limit', JSON.stringify(failover));
+  await home.event('out_of_memory');
+});

@@ -1,0 +1,69 @@
+/** The controller itself dies or ends, with work under way. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { chat, sendChat } from './support/chat.ts';
+import { type Controller, startController } from './support/controller.ts';
+import { running } from './support/wait.ts';
+
+let home: Controller;
+
+before(async () => {
+  home = await startController('e2e-restart', {
+    models: { tiny: { file: 'tiny.gguf', context: 1024, parallel: 2, placements: ['cpu'] } },
+  });
+});
+
+after(() => home.close());
+
+test('killed in mid-traffic and started again, it adopts its instance and forgets no event', async () => {
+  await chat(home);
+  const before = await home.instances();
+  const broken = sendChat(home, { tokens: 1500, stream: true, id: 'cut' }).then((response) =>
+    response.text(),
+  );
+  broken.catch(() => {});
+  await running(home, 'cut');
+  await home.kill('SIGKILL');
+  await assert.rejects(broken);
+  await home.start();
+  assert.deepEqual(await home.instances(), before);
+  const answer = await chat(home);
+  assert.equal(answer.status, 200);
+  assert.deepEqual(await home.instances(), before);
+  const seqs = home.facts().map((fact) => fact.seq);
+  assert.deepEqual(
+    seqs,
+    seqs.map((_, index) => index + 1),
+  );
+});
+
+test('a definition that changed replaces the instance', async () => {
+  const [old] = await home.instances();
+  await home.configure({
+    models: { tiny: { file: 'tiny.gguf', context: 512, parallel: 2, placements: ['cpu'] } },
+  });
+  await home.event('config_reloaded');
+  await home.event('model_unloaded', (fact) => fact.why === 'config');
+  const answer = await chat(home);
+  assert.equal(answer.status, 200);
+  assert.notDeepEqual(await home.instances(), [old]);
+});
+
+test('a wrong file changes nothing and is told', async () => {
+  const before = (await home.state()).models;
+  await home.configure({ models: { tiny: { file: 'tiny.gguf', contxt: 512 } } });
+  let problems = (await home.state()).problems;
+  while (problems.length === 0) problems = (await home.state()).problems;
+  assert.match(problems[0]?.text ?? '', /llamastead\.yaml:\d+.*contxt.*context/);
+  assert.equal((await home.state()).models[0]?.context, before[0]?.context);
+});
+
+test('asked to end, it lets a running answer finish, then takes its containers away', async () => {
+  const pending = chat(home, { tokens: 300, stream: true, id: 'last' });
+  await running(home, 'last');
+  const code = await home.kill('SIGTERM');
+  assert.equal(code, 0);
+  const answer = await pending;
+  assert.equal(answer.raw.trimEnd().split('\n').at(-1), 'data: [DONE]');
+  assert.deepEqual(await home.instances(), []);
+});
