@@ -5,7 +5,7 @@ import { estimator } from './adapters/gguf/estimator.ts';
 import { modelFiles } from './adapters/gguf/model-files.ts';
 import { detectGpus } from './adapters/host/gpus.ts';
 import { host as hostMemory } from './adapters/host/memory.ts';
-import { type LoadedConfig, type ParsedConfig, resolveImages } from './config.ts';
+import { type Config, type LoadedConfig, type ParsedConfig, resolveImages } from './config.ts';
 import type { FactBody } from './core/facts.ts';
 import type { Input } from './core/inputs.ts';
 import type { InstanceId } from './core/request.ts';
@@ -54,7 +54,7 @@ export interface Service {
 export async function serve(parts: ServeParts): Promise<Service> {
   const { loaded, clock, log, version } = parts;
   const { config } = loaded;
-  for (const secret of [config.security.adminToken ?? '', ...config.security.apiKeys]) log.hide(secret);
+  heedInLog(log, config);
 
   // The disk may report problems before there is a loop to take them.
   let submit: (input: Input) => void = (input) => early.push(input);
@@ -117,6 +117,9 @@ export async function serve(parts: ServeParts): Promise<Service> {
     submit,
   });
 
+  heedInLog(log, source.config());
+  source.settings.onChange(() => heedInLog(log, source.config()));
+
   const gate = makeGate({ loop, waiters, newest: () => newest, clock, version });
   let wasUp: boolean | null = null;
   const mqtt = mqttEdge({
@@ -153,7 +156,10 @@ export async function serve(parts: ServeParts): Promise<Service> {
   await containers.open(submit);
   await mqtt.start();
 
-  const reload = async (): Promise<void> => source.reload(parts.readConfig());
+  const reload = async (): Promise<void> => {
+    await source.reload(parts.readConfig());
+    heedInLog(log, source.config());
+  };
   const quietly = (work: () => Promise<void>) => (): void => {
     work().catch((thrown: unknown) => log.logger.error({ err: AppError.from(thrown) }, 'a reload failed'));
   };
@@ -185,4 +191,10 @@ export async function serve(parts: ServeParts): Promise<Service> {
       await store.flush();
     },
   };
+}
+
+/** The level that is wished for, and no line with a secret. */
+function heedInLog(log: Log, config: Config): void {
+  log.logger.level = config.log.level;
+  for (const secret of [config.security.adminToken ?? '', ...config.security.apiKeys]) log.hide(secret);
 }
