@@ -32,6 +32,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   failed_after_output: { status: 502, type: 'server_error' },
   capacity: { status: 503, type: 'unavailable_error' },
   preparing: { status: 503, type: 'unavailable_error' },
+  load_failed: { status: 503, type: 'unavailable_error' },
   mode_off: { status: 503, type: 'unavailable_error', final: true },
   deadline: { status: 504, type: 'timeout_error' },
 };

@@ -19,7 +19,7 @@ const LONGEST_WAIT_MS = 30 * 60_000;
 const Nothing = z.strictObject({});
 const WaitQuery = z.strictObject({ wait: queryFlag.optional() });
 const ModeBody = z.strictObject({ mode: z.enum(MODES as [string, ...string[]]) });
-const KeepLoadedBody = z.strictObject({ on: z.boolean({ error: 'true or false' }) });
+const KeepLoadedBody = z.strictObject({ on: z.boolean() });
 
 export interface ModelRoutesOptions {
   readonly gate: Gate;

@@ -48,10 +48,12 @@ function keyHint(key: string, known: readonly string[]): string {
   return known.length === 0 ? ' It takes none.' : hint(key, known);
 }
 
+const TYPES: Readonly<Record<string, string>> = { object: 'a JSON object', boolean: 'true or false' };
+
 function expected(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.expected === 'object' ? 'a JSON object' : `a ${issue.expected}`;
+      return TYPES[issue.expected] ?? `a ${issue.expected}`;
     case 'invalid_value':
       return issue.values.length === 1 ? shown(issue.values[0]) : `one of ${issue.values.join(', ')}`;
     default:
@@ -89,5 +91,5 @@ export function wholeNumber(expectation: string = WHOLE_NUMBER) {
 
 /** A switch in a query: `?wait=1`. */
 export const queryFlag = z
-  .enum(['0', '1', 'true', 'false'], { error: 'one of 1, 0, true, false' })
+  .enum(['0', '1', 'true', 'false'])
   .transform((value) => value === '1' || value === 'true');
