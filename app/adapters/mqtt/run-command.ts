@@ -112,7 +112,7 @@ function settingsOf(asked: Exclude<Asked, { do: unknown }>, models: readonly str
     case 'keep_loaded':
       return forEach('keepLoaded');
     case 'idle_unload':
-      return forEach('idleUnload', asked.value === null ? 'never' : `${asked.value}ms`);
+      return forEach('idleUnload', asked.value ?? 'never');
     case 'ram_budget':
       return [{ key: 'memory.budget', value: asked.value }];
   }
