@@ -33,8 +33,14 @@ function layerBytes(shape: ModelShape, launch: Launch): number {
   const wide = F32 * microBatch * (shape.feedForward + 5 * shape.embedding);
   if (flashAttention) return wide + maskBytes(shape, launch, F16);
   const { full } = cellsOf(shape, launch);
-  const scores = F32 * microBatch * (full * shape.heads + 7 * shape.embedding);
+  const scores = F32 * microBatch * (full * shape.heads + 7 * shape.embedding + latentQueries(shape));
   return Math.max(wide, scores) + maskBytes(shape, launch, F32);
+}
+
+/** Latent attention holds each head's query in the width of the shared K, twice. */
+function latentQueries({ layers, heads }: ModelShape): number {
+  const latent = layers.find(({ k, v }) => k > 0 && v === 0);
+  return latent === undefined ? 0 : 2 * heads * latent.k;
 }
 
 /** Which cell each token of the batch may look at; a window has a mask of its own. */

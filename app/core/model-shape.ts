@@ -185,7 +185,9 @@ function isWindowLayer({ meta, key, architecture, window }: ShapeReader, layer: 
 }
 
 /** Each working expert holds three widths and its own output. */
-function expertWidth({ meta, key, embedding }: ShapeReader): number {
+function expertWidth({ meta, key, embedding, tensors, layerCount }: ShapeReader): number {
+  const isExpert = (_: unknown, layer: number) => tensors.has(`blk.${layer}.ffn_down_exps.weight`);
+  if (!Array.from({ length: layerCount }).some(isExpert)) return 0;
   const read = (name: string) => numberOf(meta, key(name)) ?? 0;
   const width = read('expert_feed_forward_length');
   const shared = read('expert_shared_feed_forward_length') || read('expert_shared_count') * width;

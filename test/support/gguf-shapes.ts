@@ -177,7 +177,7 @@ export const QWEN3_30B_A3B: Shape = {
   },
 };
 
-/** Multi-head latent attention: 512 + 64 elements a token and layer, shared by all heads. */
+/** Dense layers with multi-head latent attention: 512 + 64 elements a token and layer, shared by all heads. */
 export const DEEPSEEK_LITE: Shape = {
   architecture: 'deepseek2',
   layers: 27,
@@ -225,6 +225,15 @@ export const DEEPSEEK_LITE: Shape = {
       tensor('ffn_down', Q8_0, 10944, 2048),
     ];
   },
+};
+
+export type ShapeName = 'EIGHT_B' | 'GEMMA3_4B' | 'QWEN35_9B' | 'QWEN3_30B_A3B' | 'DEEPSEEK_LITE';
+export const SHAPES: Readonly<Record<ShapeName, Shape>> = {
+  EIGHT_B,
+  GEMMA3_4B,
+  QWEN35_9B,
+  QWEN3_30B_A3B,
+  DEEPSEEK_LITE,
 };
 
 /** The file of a shape. */

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { typeName } from '../../app/core/gguf-types.ts';
+import { checkpointBytes } from '../../app/core/kv-cache.ts';
+import { launchOf } from '../../app/core/launch.ts';
+import { shapeOf } from '../../app/core/model-shape.ts';
+import { hostBytes, memoryLimit, needOf, promptCacheCap } from '../../app/core/need.ts';
+import type { Gpu, Need, NeedPart, Placement } from '../../app/core/types.ts';
+import { EIGHT_B, F16, modelSpec, SHAPES, type Shape, type ShapeName } from '../support/gguf-shapes.ts';
+import { parsed } from '../support/parsed-gguf.ts';
+import { profileOf, VULKAN } from '../support/profiles.ts';
+
+const MIB = 1024 * 1024;
+
+type Sizes = Partial<Record<NeedPart['what'], number>>;
+interface Recorded {
+  readonly cases: readonly {
+    readonly shape: ShapeName;
+    readonly layers?: number;
+    readonly vocabulary?: number;
+    readonly placement: Placement;
+    readonly context: number;
+    readonly parallel: number;
+    readonly env: Record<string, string>;
+    readonly host: Sizes;
+    readonly device?: Sizes;
+  }[];
+  readonly fit: {
+    readonly cases: readonly {
+      readonly shape: ShapeName;
+      readonly type?: string;
+      readonly outputType?: string;
+      readonly cacheType: string;
+      readonly weights: number;
+      readonly kv: number;
+    }[];
+  };
+  readonly repack: { readonly rewritten: readonly string[]; readonly kept: readonly string[] };
+  readonly checkpoints: {
+    readonly cases: readonly { readonly shape: ShapeName; readonly layers: number; readonly bytes: number }[];
+  };
+}
+const recorded: Recorded = JSON.parse(
+  readFileSync(new URL('../fixtures/memory/llama-server-0.7.0.json', import.meta.url), 'utf8'),
+);
+
+const SMALL: Shape = { ...EIGHT_B, layers: 4, vocabulary: 4096 };
+
+function needFor(shape: Shape, change: Parameters<typeof profileOf>[0] = {}): Need {
+  return needOf({ gguf: parsed(modelSpec(shape)), projector: null, profile: profileOf(change) });
+}
+
+function bytesOf(need: Need, device: string, what: NeedPart['what']): number {
+  return need.parts
+    .filter((part) => part.device === device && part.what === what)
+    .reduce((total, { bytes }) => total + bytes, 0);
+}
+
+function typeNumber(name: string): number {
+  for (let type = 0; type < 64; type += 1) if (typeName(type) === name) return type;
+  throw new Error(`no type ${name}`);
+}
+
+test('the KV cache of 32 layers of 8 heads of 128 at 8192 tokens is 1024, 544 and 288 MiB', () => {
+  const sizes = ['f16', 'q8_0', 'q4_0'].map((type) => {
+    const env = { LLAMA_ARG_CACHE_TYPE_K: type, LLAMA_ARG_CACHE_TYPE_V: type };
+    return bytesOf(needFor(EIGHT_B, { env }), 'host', 'kv') / MIB;
+  });
+  assert.deepEqual(sizes, [1024, 544, 288]);
+});
+
+for (const { shape, layers, vocabulary, placement, context, parallel, env, host, device } of recorded.cases) {
+  const words = [
+    shape,
+    layers && `of ${layers} layers`,
+    placement,
+    `${parallel} x ${context}`,
+    JSON.stringify(env),
+  ];
+  test(`agrees with llama-server: ${words.filter(Boolean).join(' ')}`, () => {
+    const cut = { ...SHAPES[shape], ...(layers && { layers }), ...(vocabulary && { vocabulary }) };
+    const need = needFor(cut, { placement, context, parallel, env });
+    for (const [where, sizes] of [['host', host] as const, ['Vulkan0', device ?? {}] as const]) {
+      for (const [what, size] of Object.entries(sizes)) agrees(need, where, what as NeedPart['what'], size);
+    }
+  });
+}
+
+/** Weights and KV to 1.5 MiB; compute never below what was seen, and not over it by more than a tenth or 10 MiB. */
+function agrees(need: Need, device: string, what: NeedPart['what'], seen: number): void {
+  const planned = bytesOf(need, device, what) / MIB;
+  const over = what === 'compute' ? Math.max(10, seen / 10) : 1.5;
+  const said = `${device} ${what}: planned ${planned.toFixed(2)} MiB, seen ${seen} MiB`;
+  assert.ok(planned >= seen - (what === 'compute' ? 0.2 : 1.5), said);
+  assert.ok(planned <= seen + over, said);
+}
+
+for (const { shape, type, outputType, cacheType, weights, kv } of recorded.fit.cases) {
+  test(`agrees with llama-fit-params: ${shape} ${type ?? ''} ${cacheType}`, () => {
+    const cut = {
+      ...SHAPES[shape],
+      ...(type && { type: typeNumber(type) }),
+      ...(outputType && { outputType: typeNumber(outputType) }),
+    };
+    const env = {
+      LLAMA_ARG_CACHE_TYPE_K: cacheType,
+      LLAMA_ARG_CACHE_TYPE_V: cacheType,
+      LLAMA_ARG_CTX_CHECKPOINTS: '0',
+    };
+    const need = needFor(cut, { env });
+    assert.ok(Math.abs(bytesOf(need, 'host', 'weights') / MIB - weights) < 1.5);
+    assert.ok(Math.abs(bytesOf(need, 'host', 'kv') / MIB - kv) < 1);
+  });
+}
+
+test('exactly the types that the CPU build rewrites are counted as rewritten', () => {
+  for (const name of [...recorded.repack.rewritten, ...recorded.repack.kept]) {
+    const need = needFor({ ...SMALL, type: typeNumber(name), outputType: F16 });
+    assert.equal(bytesOf(need, 'host', 'repack') > 0, recorded.repack.rewritten.includes(name), name);
+  }
+});
+
+for (const { shape, layers, bytes } of recorded.checkpoints.cases) {
+  test(`a saved point of ${shape} has the size that the server printed`, () => {
+    const gguf = parsed(modelSpec({ ...SHAPES[shape], layers }));
+    const planned = checkpointBytes(shapeOf(gguf), launchOf(profileOf())) / MIB;
+    assert.ok(Math.abs(planned - bytes) < 0.02, `${planned}`);
+  });
+}
+
+test('a model that attends to everything has no saved points', () => {
+  assert.equal(checkpointBytes(shapeOf(parsed(modelSpec(SMALL))), launchOf(profileOf())), 0);
+});
+
+test('rewritten weights are counted once: weights and repack together are the tensors', () => {
+  const gguf = parsed(modelSpec(EIGHT_B));
+  const need = needOf({ gguf, projector: null, profile: profileOf() });
+  const tensors = gguf.tensors.reduce((total, { bytes }) => total + bytes, 0);
+  assert.equal(bytesOf(need, 'host', 'weights') + bytesOf(need, 'host', 'repack'), tensors);
+  assert.equal(need.mapped, bytesOf(need, 'host', 'weights'));
+});
+
+test('a model without an output matrix of its own gives the GPU a copy of its token table', () => {
+  const own = needFor({ ...SMALL, tied: false }, { placement: 'gpu' });
+  const tied = needFor({ ...SMALL, tied: true }, { placement: 'gpu' });
+  assert.deepEqual(tied.vram, own.vram);
+  assert.equal(tied.ram, own.ram);
+});
+
+test('a projector counts with its weights and room to work in, on the GPU where there is one', () => {
+  const gguf = parsed(modelSpec(SMALL));
+  const projector = parsed({
+    metadata: {},
+    tensors: [{ name: 'v.blk.0.attn_q.weight', type: 1, dims: [1024, 1024] }],
+  });
+  const cpu = needOf({ gguf, projector, profile: profileOf() });
+  const gpu = needOf({ gguf, projector, profile: profileOf({ placement: 'gpu' }) });
+  assert.ok(bytesOf(cpu, 'host', 'projector') > 2 * MIB);
+  assert.equal(bytesOf(gpu, 'Vulkan0', 'projector'), bytesOf(cpu, 'host', 'projector'));
+  assert.equal(bytesOf(gpu, 'host', 'projector'), 0);
+});
+
+test('an embedding model gets no prompt cache and computes every output of its batch', () => {
+  const need = needFor({ ...SMALL, vocabulary: 49152 }, { task: 'embedding', context: 2048 });
+  assert.equal(promptCacheCap(need), 0);
+  assert.ok(bytesOf(need, 'host', 'compute') > 4 * 2048 * 49152);
+});
+
+test('the prompt cache is bounded, whole MiB, and what the model’s env says where it says something', () => {
+  const cap = promptCacheCap(needFor(EIGHT_B));
+  assert.equal(cap, 512 * MIB);
+  assert.equal(promptCacheCap(needFor(SMALL, { context: 256 })) % MIB, 0);
+  assert.equal(promptCacheCap(needFor(SMALL, { env: { LLAMA_ARG_CACHE_RAM: '64' } })), 64 * MIB);
+  assert.equal(promptCacheCap(needFor(SMALL, { env: { LLAMA_ARG_CACHE_RAM: '0' } })), 0);
+  assert.equal(promptCacheCap(needFor(EIGHT_B, { env: { LLAMA_ARG_CACHE_RAM: '-1' } })), cap);
+});
+
+test('layers are shared evenly among the devices, the output with the last', () => {
+  const gpu: Gpu = { ...VULKAN, kind: 'nvidia', memory: 'dedicated', devices: ['CUDA0', 'CUDA1'] };
+  const { vram } = needFor(EIGHT_B, { placement: 'gpu', gpu });
+  const [first = 0, second = 0] = [vram['CUDA0'], vram['CUDA1']];
+  assert.ok(first > 0 && second > first && second < 1.4 * first, JSON.stringify(vram));
+});
+
+test('a split keeps the first layers on the host', () => {
+  const env = { LLAMA_ARG_N_GPU_LAYERS: '17' };
+  const split = needFor(EIGHT_B, { placement: 'split', env });
+  assert.equal(bytesOf(split, 'Vulkan0', 'kv') / MIB, 512);
+  assert.equal(bytesOf(split, 'host', 'kv') / MIB, 512);
+});
+
+test('the limit is the need and the larger of a tenth and 512 MiB, device bytes included where they are RAM', () => {
+  const small = needFor(SMALL, { placement: 'gpu' });
+  const large = needFor(EIGHT_B);
+  assert.equal(hostBytes(small, { ...VULKAN, memory: 'dedicated' }), small.ram);
+  assert.equal(hostBytes(small, VULKAN), small.ram + (small.vram['Vulkan0'] ?? 0));
+  assert.equal(memoryLimit(small, VULKAN), hostBytes(small, VULKAN) + 512 * MIB);
+  assert.equal(memoryLimit(large), Math.ceil(large.ram + large.ram / 10));
+});
+
+const shapeNames = Object.keys(SHAPES) as ShapeName[];
+const anyShape = fc.constantFrom(...shapeNames);
+const anyPlacement = fc.constantFrom<Placement>('cpu', 'gpu');
+const parsedShapes = new Map(
+  shapeNames.map((name) => [name, parsed(modelSpec({ ...SHAPES[name], vocabulary: 1024 }))]),
+);
+
+function total(shape: ShapeName, change: Parameters<typeof profileOf>[0]): Need {
+  const gguf = parsedShapes.get(shape);
+  assert.ok(gguf);
+  return needOf({ gguf, projector: null, profile: profileOf(change) });
+}
+
+test('property: the parts sum to the totals, each is positive', () => {
+  fc.assert(
+    fc.property(
+      anyShape,
+      anyPlacement,
+      fc.integer({ min: 1, max: 200_000 }),
+      fc.integer({ min: 1, max: 16 }),
+      (shape, placement, context, parallel) => {
+        const need = total(shape, { placement, context, parallel });
+        const vram = Object.values(need.vram).reduce((sum, bytes) => sum + bytes, 0);
+        const all = need.parts.reduce((sum, { bytes }) => sum + bytes, 0);
+        assert.equal(need.ram + vram, all);
+        assert.ok(need.parts.every(({ bytes }) => bytes > 0 && Number.isSafeInteger(bytes)));
+        assert.ok(need.mapped <= need.ram);
+      },
+    ),
+  );
+});
+
+test('property: a need never shrinks when context or parallel grows', () => {
+  const size = (need: Need) => hostBytes(need, VULKAN);
+  fc.assert(
+    fc.property(
+      anyShape,
+      anyPlacement,
+      fc.integer({ min: 1, max: 100_000 }),
+      fc.integer({ min: 1, max: 8 }),
+      fc.integer({ min: 0, max: 50_000 }),
+      fc.integer({ min: 0, max: 4 }),
+      fc.boolean(),
+      (shape, placement, context, parallel, moreContext, moreParallel, unified) => {
+        const env: Record<string, string> = unified ? { LLAMA_ARG_KV_UNIFIED: '1' } : {};
+        const before = size(total(shape, { placement, context, parallel, env }));
+        const longer = size(total(shape, { placement, context: context + moreContext, parallel, env }));
+        const wider = size(total(shape, { placement, context, parallel: parallel + moreParallel, env }));
+        assert.ok(longer >= before);
+        assert.ok(wider >= before);
+      },
+    ),
+  );
+});
