@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { benchModels } from './controller/settings.ts';
 import { engineStep, socketOf } from './engine.ts';
 import { baseImageStep } from './images/base.ts';
+import { composeImageStep } from './images/compose.ts';
 import { coldVulkanImageStep, cpuImageStep } from './images/llama.ts';
 import { nodeImageStep } from './images/node.ts';
 import { pageStep } from './images/page.ts';
@@ -78,4 +79,15 @@ export async function ensureSelfImage(bench: Bench, progress: Progress = onTermi
     ]);
     return runStep(selfImageStep(bench.docker, node), progress);
   });
+}
+
+/**
+ * The image with `docker compose`.
+ * @returns the image's name
+ * @throws StepFailure
+ */
+export async function ensureComposeImage(bench: Bench, progress: Progress = onTerminal): Promise<string> {
+  return withLock(join(benchDir, 'lock'), () =>
+    runStep(composeImageStep(bench.docker, bench.base), progress),
+  );
 }
