@@ -43,9 +43,17 @@ interface Row {
   readonly meaning: string;
 }
 
+/** Columns are padded, as the formatter has them. */
 function table(list: readonly Row[]): string {
-  const lines = list.map((row) => `| \`${row.key}\` | ${row.values} | ${row.default} | ${row.meaning} |`);
-  return ['| key | values | default | meaning |', '|---|---|---|---|', ...lines].join('\n');
+  const lines = [
+    ['key', 'values', 'default', 'meaning'],
+    ...list.map((row) => [`\`${row.key}\``, row.values, row.default, row.meaning]),
+  ];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  const shown = (cells: readonly string[]) =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  const [head = [], ...body] = lines;
+  return [shown(head), shown(widths.map((width) => '-'.repeat(width))), ...body.map(shown)].join('\n');
 }
 
 function rows(key: string, node: SchemaNode): Row[] {
