@@ -7,10 +7,10 @@ import { AppError } from '../../errors.ts';
 import { createHub } from './admin/hub.ts';
 import { application } from './application.ts';
 import { sendError } from './errors.ts';
+import { requestIdOf } from './forward/headers.ts';
 import { type Lifecycle, lifecycle } from './lifecycle.ts';
 import type { HttpLog, HttpServerOptions, ModelHandler } from './options.ts';
-import { requestIdOf } from './request-id.ts';
-import { deny } from './security/enforce.ts';
+import { denyModel } from './security/enforce.ts';
 import { createGuard, type Guard } from './security/guard.ts';
 
 export type { HttpAddress, Lifecycle as HttpServer } from './lifecycle.ts';
@@ -57,7 +57,7 @@ function dispatch(modelApi: ModelHandler, guard: Guard, app: RequestListener, lo
     }
     const denial = guard.model(req);
     if (denial !== null) {
-      deny(req, res, denial);
+      denyModel(req, res, denial);
       return;
     }
     try {
@@ -71,7 +71,13 @@ function dispatch(modelApi: ModelHandler, guard: Guard, app: RequestListener, lo
 function failed(req: IncomingMessage, res: ServerResponse, thrown: unknown, log: HttpLog): void {
   log.error({ err: AppError.from(thrown) }, 'the model API failed');
   if (res.headersSent) res.destroy();
-  else sendError(res, 'internal', 'Llamastead failed to answer this; its log says why.', requestIdOf(req));
+  else
+    sendError(
+      res,
+      'internal',
+      'Llamastead failed to answer this; its log says why.',
+      requestIdOf(req.headers),
+    );
 }
 
 function isModelPath(url: string): boolean {

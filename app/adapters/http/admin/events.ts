@@ -5,7 +5,7 @@ import type { Request, Router } from 'express';
 import { z } from 'zod';
 import type { EventLog } from '../../../ports.ts';
 import { sendError } from '../errors.ts';
-import { requestIdOf } from '../request-id.ts';
+import { requestIdOf } from '../forward/headers.ts';
 import type { Hub } from './hub.ts';
 import { route } from './routes.ts';
 import { read, wholeNumber } from './validate.ts';
@@ -38,7 +38,7 @@ export function eventRoutes(router: Router, events: EventLog, hub: Hub): void {
       }
       if (hub.open(req, res, from)) return;
       const message = 'Too many event streams are open; close a page of Llamastead.';
-      sendError(res, 'capacity', message, requestIdOf(req), 15);
+      sendError(res, 'capacity', message, requestIdOf(req.headers), 15);
     },
   });
 }

@@ -8,7 +8,7 @@ import { MODES } from '../../../core/types.ts';
 import { AppError } from '../../../errors.ts';
 import type { Clock, Gate, Settings } from '../../../ports.ts';
 import { sendError } from '../errors.ts';
-import { requestIdOf } from '../request-id.ts';
+import { requestIdOf } from '../forward/headers.ts';
 import { hint } from './hint.ts';
 import { route } from './routes.ts';
 import { queryFlag, read } from './validate.ts';
@@ -64,7 +64,7 @@ function commandRoute(options: ModelRoutesOptions, verb: Command['do']): Request
     const result = await bounded(options.clock, done, res);
     if (result === 'client_gone') return;
     if (result.ok) res.status(200).json({ seq: options.gate.view().seq });
-    else sendError(res, result.code, result.message, requestIdOf(req));
+    else sendError(res, result.code, result.message, requestIdOf(req.headers));
   };
 }
 

@@ -5,7 +5,7 @@ import express, { type ErrorRequestHandler, type RequestHandler, type Router } f
 import { z } from 'zod';
 import { AppError } from '../../../errors.ts';
 import { sendError, statusOf } from '../errors.ts';
-import { requestIdOf } from '../request-id.ts';
+import { requestIdOf } from '../forward/headers.ts';
 
 type Method = 'get' | 'post' | 'patch' | 'delete';
 
@@ -20,7 +20,7 @@ export function route(router: Router, path: string, methods: Partial<Record<Meth
   entry.all((req, res) => {
     res.setHeader('allow', allowed.join(', '));
     const message = `${req.method} is not possible here, only ${allowed.join(', ')}.`;
-    sendError(res, 'method_not_allowed', message, requestIdOf(req));
+    sendError(res, 'method_not_allowed', message, requestIdOf(req.headers));
   });
 }
 
@@ -38,7 +38,7 @@ export const jsonBody: RequestHandler[] = [onlyJson, express.json({ limit: '64kb
 /** The last handler: names what does not exist. */
 export const notFound: RequestHandler = (req, res) => {
   const path = req.originalUrl.split('?', 1)[0]?.slice(0, 200) ?? '';
-  sendError(res, 'not_found', `There is nothing at ${req.method} ${path}.`, requestIdOf(req));
+  sendError(res, 'not_found', `There is nothing at ${req.method} ${path}.`, requestIdOf(req.headers));
 };
 
 /** What Express and its body parser throw: http-errors with a type, or a wrong escape in a path. */
@@ -52,7 +52,7 @@ const HttpError = z.object({
 /** Answers with our form of any error; what nobody foresaw is logged and told without its inside. */
 export function errorAnswer(onUnforeseen: (error: AppError, requestId: string) => void): ErrorRequestHandler {
   return (thrown: unknown, req, res, next) => {
-    const requestId = requestIdOf(req);
+    const requestId = requestIdOf(req.headers);
     if (res.headersSent) return next(thrown);
     const error = thrown instanceof AppError ? thrown : (clientFault(thrown) ?? AppError.from(thrown));
     if (statusOf(error.code) !== 500) return sendError(res, error.code, error.message, requestId);

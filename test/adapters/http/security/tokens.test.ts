@@ -48,6 +48,20 @@ test('an API key opens the model API and the metrics, not the admin API; the adm
   assert.equal(await status('/admin/state', bearer('key-one')), 401);
 });
 
+test('a model path says a missing key in its own form', async (t) => {
+  const { port } = await startEdge(t, { security: () => LOCKED });
+  const headers = { 'x-request-id': 'mine' };
+  const anthropic = await ask(port, { method: 'POST', path: '/v1/messages?beta=true', headers });
+  const body = anthropic.json() as { type: string; error: { type: string } };
+  assert.deepEqual([anthropic.status, body.type, body.error.type], [401, 'error', 'authentication_error']);
+  const openai = await ask(port, { method: 'POST', path: '/v1/chat/completions', headers });
+  assert.equal(errorOf(openai)['request_id'], 'mine');
+  for (const answer of [anthropic, openai]) {
+    assert.match(String(answer.headers['www-authenticate']), /^Bearer/);
+    assert.equal(answer.headers['x-request-id'], 'mine');
+  }
+});
+
 test('the login makes a cookie that no script and no other site can use, and that opens page and chat', async (t) => {
   const { port } = await startEdge(t, { security: () => ({ ...LOCKED, adminToken: TOKEN }) });
   const login = await ask(port, { method: 'POST', path: '/admin/login', body: { token: TOKEN } });
