@@ -2,12 +2,13 @@
  * Home Assistant's MQTT discovery, device form: one device for the home, one for each model below it. Pure.
  * Format: https://www.home-assistant.io/integrations/mqtt/#mqtt-discovery
  */
+import { slug, slugs } from '../../core/slug.ts';
 import type { ModelView, View } from '../../core/view.ts';
 import type { Scope } from './component-builders.ts';
 import type { Component, DeviceDocument, Removed } from './components.ts';
 import { type HomeScope, homeEntities, modelEntities } from './entities.ts';
 import { ramBudgetMax } from './payloads.ts';
-import { slugOf, slugsOf, type Topics } from './topics.ts';
+import type { Topics } from './topics.ts';
 
 export interface DiscoveryContext {
   readonly prefix: string;
@@ -38,10 +39,10 @@ export function discoveryTopic(prefix: string, objectId: string): string {
 
 /** Documents of all devices; the home's comes first, since models name it as theirs. */
 export function announcements(view: View, context: DiscoveryContext): readonly Announcement[] {
-  const slugs = slugsOf(view.models.map((model) => model.name));
+  const names = slugs(view.models.map((model) => model.name));
   return [
     homeDevice(view, context),
-    ...view.models.map((model) => modelDevice(model, slugs.get(model.name) ?? slugOf(model.name), context)),
+    ...view.models.map((model) => modelDevice(model, names.get(model.name) ?? slug(model.name), context)),
   ];
 }
 
@@ -94,7 +95,7 @@ function removal(objectId: string, context: DiscoveryContext): readonly Retained
 }
 
 function homeId(instance: string): string {
-  return `llamastead_${slugOf(instance)}`;
+  return `llamastead_${slug(instance)}`;
 }
 
 function homeDevice(view: View, context: DiscoveryContext): Announcement {
@@ -118,16 +119,16 @@ function homeDevice(view: View, context: DiscoveryContext): Announcement {
   };
 }
 
-function modelDevice(model: ModelView, slug: string, context: DiscoveryContext): Announcement {
+function modelDevice(model: ModelView, name: string, context: DiscoveryContext): Announcement {
   const { topics } = context;
   const home = homeId(context.instance);
-  const id = `${home}_model_${slug}`;
+  const id = `${home}_model_${name}`;
   const scope: Scope = {
     id,
-    entity: entityPart(`${home}_${slug}`),
-    state: topics.modelState(slug),
+    entity: entityPart(`${home}_${name}`),
+    state: topics.modelState(name),
     availability: topics.availability,
-    command: (key) => topics.modelSet(slug, key),
+    command: (key) => topics.modelSet(name, key),
   };
   const device = {
     identifiers: [id],

@@ -1,7 +1,9 @@
 /**
  * The retained messages: discovery documents, availability, states, measurements.
  */
+
 import type { Logger } from 'pino';
+import { slug, slugs } from '../../core/slug.ts';
 import type { View } from '../../core/view.ts';
 import type { Gate } from '../../ports.ts';
 import type { Session } from './connection.ts';
@@ -14,7 +16,7 @@ import {
 } from './discovery.ts';
 import type { KeptMemory } from './memory.ts';
 import { homeState, metrics, modelState } from './payloads.ts';
-import { slugOf, slugsOf, type Topics } from './topics.ts';
+import type { Topics } from './topics.ts';
 
 export interface RetainedOptions {
   readonly instance: string;
@@ -82,13 +84,13 @@ export function retainedPublisher(
 }
 
 function stateMessages(view: View, topics: Topics, what: What): readonly Retained[] {
-  const slugs = slugsOf(view.models.map((model) => model.name));
+  const names = slugs(view.models.map((model) => model.name));
   const measures = { topic: topics.metrics, payload: JSON.stringify(metrics(view)) };
   if (what === 'metrics') return [measures];
   return [
     { topic: topics.state, payload: JSON.stringify(homeState(view)) },
     ...view.models.map((model) => ({
-      topic: topics.modelState(slugs.get(model.name) ?? slugOf(model.name)),
+      topic: topics.modelState(names.get(model.name) ?? slug(model.name)),
       payload: JSON.stringify(modelState(view, model)),
     })),
     ...(what === 'all' ? [measures] : []),
