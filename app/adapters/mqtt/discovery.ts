@@ -18,23 +18,19 @@ export interface DiscoveryContext {
   readonly pageUrl: string | null;
 }
 
-/** A device as it is announced: retained on `discoveryTopic(prefix, objectId)`. */
+/** A device as it is announced: retained on `topic`. */
 export interface Announcement {
-  readonly objectId: string;
+  readonly topic: string;
   readonly document: DeviceDocument;
 }
 
-/** Devices that Home Assistant was told of: object id -> component key -> platform. */
+/** Devices that Home Assistant was told of: discovery topic -> component key -> platform. */
 export type Announced = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** A message to publish retained. An empty payload clears the topic. */
 export interface Retained {
   readonly topic: string;
   readonly payload: string;
-}
-
-export function discoveryTopic(prefix: string, objectId: string): string {
-  return `${prefix}/device/${objectId}/config`;
 }
 
 /** Documents of all devices; the home's comes first, since models name it as theirs. */
@@ -50,7 +46,7 @@ export function announcements(view: View, context: DiscoveryContext): readonly A
 export function announcedOf(devices: readonly Announcement[]): Announced {
   const platforms = (device: Announcement) =>
     Object.fromEntries(Object.entries(device.document.components).map(([key, c]) => [key, c.platform]));
-  return Object.fromEntries(devices.map((device) => [device.objectId, platforms(device)]));
+  return Object.fromEntries(devices.map((device) => [device.topic, platforms(device)]));
 }
 
 /**
@@ -62,16 +58,15 @@ export function discoveryMessages(
   now: readonly Announcement[],
   context: DiscoveryContext,
 ): readonly Retained[] {
-  const gone = Object.keys(before).filter((id) => !now.some((device) => device.objectId === id));
+  const gone = Object.keys(before).filter((topic) => !now.some((device) => device.topic === topic));
   return [
-    ...gone.flatMap((id) => removal(id, context)),
-    ...now.flatMap((device) => {
-      const topic = discoveryTopic(context.prefix, device.objectId);
-      const removed = removedComponents(before[device.objectId] ?? {}, device.document);
-      const final = { topic, payload: JSON.stringify(device.document) };
+    ...gone.flatMap((topic) => removal(topic, context)),
+    ...now.flatMap(({ topic, document }) => {
+      const removed = removedComponents(before[topic] ?? {}, document);
+      const final = { topic, payload: JSON.stringify(document) };
       if (Object.keys(removed).length === 0) return [final];
-      const components = { ...device.document.components, ...removed };
-      return [{ topic, payload: JSON.stringify({ ...device.document, components }) }, final];
+      const components = { ...document.components, ...removed };
+      return [{ topic, payload: JSON.stringify({ ...document, components }) }, final];
     }),
   ];
 }
@@ -86,12 +81,22 @@ function removedComponents(
   return Object.fromEntries(stale.map(([key, platform]) => [key, { platform }]));
 }
 
+/** The messages that take all of it back, where Home Assistant is told nothing any more. */
+export function withdrawal(before: Announced): readonly Retained[] {
+  return Object.keys(before).map((topic) => ({ topic, payload: '' }));
+}
+
 /** Clears a device, and a model's retained state with it. */
-function removal(objectId: string, context: DiscoveryContext): readonly Retained[] {
-  const prefix = `${homeId(context.instance)}_model_`;
-  const config = { topic: discoveryTopic(context.prefix, objectId), payload: '' };
-  if (!objectId.startsWith(prefix)) return [config];
-  return [config, { topic: context.topics.modelState(objectId.slice(prefix.length)), payload: '' }];
+function removal(topic: string, context: DiscoveryContext): readonly Retained[] {
+  const config = { topic, payload: '' };
+  const [before, after] = discoveryTopic(context.prefix, `${homeId(context.instance)}_model_\0`).split('\0');
+  if (!topic.startsWith(before ?? '') || !topic.endsWith(after ?? '')) return [config];
+  const name = topic.slice(before?.length, -(after?.length ?? 0));
+  return [config, { topic: context.topics.modelState(name), payload: '' }];
+}
+
+function discoveryTopic(prefix: string, objectId: string): string {
+  return `${prefix}/device/${objectId}/config`;
 }
 
 function homeId(instance: string): string {
@@ -114,7 +119,7 @@ function homeDevice(view: View, context: DiscoveryContext): Announcement {
   const name = context.instance === 'home' ? 'Llamastead' : `Llamastead ${context.instance}`;
   const device = { identifiers: [id], name, manufacturer: 'Llamastead', model: 'Controller' };
   return {
-    objectId: id,
+    topic: discoveryTopic(context.prefix, id),
     document: documentOf({ ...device, ...softwareOf(context) }, homeEntities(scope), context),
   };
 }
@@ -138,7 +143,7 @@ function modelDevice(model: ModelView, name: string, context: DiscoveryContext):
     via_device: home,
   };
   return {
-    objectId: id,
+    topic: discoveryTopic(context.prefix, id),
     document: documentOf({ ...device, ...linkOf(context) }, modelEntities(scope), context),
   };
 }

@@ -13,6 +13,7 @@ import {
   type DiscoveryContext,
   discoveryMessages,
   type Retained,
+  withdrawal,
 } from './discovery.ts';
 import type { KeptMemory } from './memory.ts';
 import { homeState, metrics, modelState } from './payloads.ts';
@@ -56,10 +57,10 @@ export function retainedPublisher(
     return true;
   };
   const announce = async (session: Session): Promise<boolean> => {
-    if (context === null) return true;
     const before = memory.read().announced;
-    const devices = announcements(options.gate.view(), context);
-    if (!(await send(session, discoveryMessages(before, devices, context)))) return false;
+    const devices = context === null ? [] : announcements(options.gate.view(), context);
+    const messages = context === null ? withdrawal(before) : discoveryMessages(before, devices, context);
+    if (!(await send(session, messages))) return false;
     const announced = announcedOf(devices);
     if (JSON.stringify(announced) !== JSON.stringify(before)) memory.change({ announced });
     return true;
