@@ -2,12 +2,13 @@
  * Home Assistant's MQTT discovery, device form: one device for the home, one for each model below it. Pure.
  * Format: https://www.home-assistant.io/integrations/mqtt/#mqtt-discovery
  */
+import { slug, slugs } from '../../core/slug.ts';
 import type { ModelView, View } from '../../core/view.ts';
 import type { Scope } from './component-builders.ts';
 import type { Component, DeviceDocument, Removed } from './components.ts';
 import { type HomeScope, homeEntities, modelEntities } from './entities.ts';
 import { ramBudgetMax } from './payloads.ts';
-import { slugOf, slugsOf, type Topics } from './topics.ts';
+import type { Topics } from './topics.ts';
 
 export interface DiscoveryContext {
   readonly prefix: string;
@@ -17,13 +18,13 @@ export interface DiscoveryContext {
   readonly pageUrl: string | null;
 }
 
-/** A device as it is announced: retained on `discoveryTopic(prefix, objectId)`. */
+/** A device as it is announced: retained on `topic`. */
 export interface Announcement {
-  readonly objectId: string;
+  readonly topic: string;
   readonly document: DeviceDocument;
 }
 
-/** Devices that Home Assistant was told of: object id -> component key -> platform. */
+/** Devices that Home Assistant was told of: discovery topic -> component key -> platform. */
 export type Announced = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** A message to publish retained. An empty payload clears the topic. */
@@ -32,16 +33,12 @@ export interface Retained {
   readonly payload: string;
 }
 
-export function discoveryTopic(prefix: string, objectId: string): string {
-  return `${prefix}/device/${objectId}/config`;
-}
-
 /** Documents of all devices; the home's comes first, since models name it as theirs. */
 export function announcements(view: View, context: DiscoveryContext): readonly Announcement[] {
-  const slugs = slugsOf(view.models.map((model) => model.name));
+  const names = slugs(view.models.map((model) => model.name));
   return [
     homeDevice(view, context),
-    ...view.models.map((model) => modelDevice(model, slugs.get(model.name) ?? slugOf(model.name), context)),
+    ...view.models.map((model) => modelDevice(model, names.get(model.name) ?? slug(model.name), context)),
   ];
 }
 
@@ -49,7 +46,7 @@ export function announcements(view: View, context: DiscoveryContext): readonly A
 export function announcedOf(devices: readonly Announcement[]): Announced {
   const platforms = (device: Announcement) =>
     Object.fromEntries(Object.entries(device.document.components).map(([key, c]) => [key, c.platform]));
-  return Object.fromEntries(devices.map((device) => [device.objectId, platforms(device)]));
+  return Object.fromEntries(devices.map((device) => [device.topic, platforms(device)]));
 }
 
 /**
@@ -61,16 +58,15 @@ export function discoveryMessages(
   now: readonly Announcement[],
   context: DiscoveryContext,
 ): readonly Retained[] {
-  const gone = Object.keys(before).filter((id) => !now.some((device) => device.objectId === id));
+  const gone = Object.keys(before).filter((topic) => !now.some((device) => device.topic === topic));
   return [
-    ...gone.flatMap((id) => removal(id, context)),
-    ...now.flatMap((device) => {
-      const topic = discoveryTopic(context.prefix, device.objectId);
-      const removed = removedComponents(before[device.objectId] ?? {}, device.document);
-      const final = { topic, payload: JSON.stringify(device.document) };
+    ...gone.flatMap((topic) => removal(topic, context)),
+    ...now.flatMap(({ topic, document }) => {
+      const removed = removedComponents(before[topic] ?? {}, document);
+      const final = { topic, payload: JSON.stringify(document) };
       if (Object.keys(removed).length === 0) return [final];
-      const components = { ...device.document.components, ...removed };
-      return [{ topic, payload: JSON.stringify({ ...device.document, components }) }, final];
+      const components = { ...document.components, ...removed };
+      return [{ topic, payload: JSON.stringify({ ...document, components }) }, final];
     }),
   ];
 }
@@ -85,16 +81,26 @@ function removedComponents(
   return Object.fromEntries(stale.map(([key, platform]) => [key, { platform }]));
 }
 
+/** The messages that take all of it back, where Home Assistant is told nothing any more. */
+export function withdrawal(before: Announced): readonly Retained[] {
+  return Object.keys(before).map((topic) => ({ topic, payload: '' }));
+}
+
 /** Clears a device, and a model's retained state with it. */
-function removal(objectId: string, context: DiscoveryContext): readonly Retained[] {
-  const prefix = `${homeId(context.instance)}_model_`;
-  const config = { topic: discoveryTopic(context.prefix, objectId), payload: '' };
-  if (!objectId.startsWith(prefix)) return [config];
-  return [config, { topic: context.topics.modelState(objectId.slice(prefix.length)), payload: '' }];
+function removal(topic: string, context: DiscoveryContext): readonly Retained[] {
+  const config = { topic, payload: '' };
+  const [before, after] = discoveryTopic(context.prefix, `${homeId(context.instance)}_model_\0`).split('\0');
+  if (!topic.startsWith(before ?? '') || !topic.endsWith(after ?? '')) return [config];
+  const name = topic.slice(before?.length, -(after?.length ?? 0));
+  return [config, { topic: context.topics.modelState(name), payload: '' }];
+}
+
+function discoveryTopic(prefix: string, objectId: string): string {
+  return `${prefix}/device/${objectId}/config`;
 }
 
 function homeId(instance: string): string {
-  return `llamastead_${slugOf(instance)}`;
+  return `llamastead_${slug(instance)}`;
 }
 
 function homeDevice(view: View, context: DiscoveryContext): Announcement {
@@ -113,21 +119,21 @@ function homeDevice(view: View, context: DiscoveryContext): Announcement {
   const name = context.instance === 'home' ? 'Llamastead' : `Llamastead ${context.instance}`;
   const device = { identifiers: [id], name, manufacturer: 'Llamastead', model: 'Controller' };
   return {
-    objectId: id,
+    topic: discoveryTopic(context.prefix, id),
     document: documentOf({ ...device, ...softwareOf(context) }, homeEntities(scope), context),
   };
 }
 
-function modelDevice(model: ModelView, slug: string, context: DiscoveryContext): Announcement {
+function modelDevice(model: ModelView, name: string, context: DiscoveryContext): Announcement {
   const { topics } = context;
   const home = homeId(context.instance);
-  const id = `${home}_model_${slug}`;
+  const id = `${home}_model_${name}`;
   const scope: Scope = {
     id,
-    entity: entityPart(`${home}_${slug}`),
-    state: topics.modelState(slug),
+    entity: entityPart(`${home}_${name}`),
+    state: topics.modelState(name),
     availability: topics.availability,
-    command: (key) => topics.modelSet(slug, key),
+    command: (key) => topics.modelSet(name, key),
   };
   const device = {
     identifiers: [id],
@@ -137,7 +143,7 @@ function modelDevice(model: ModelView, slug: string, context: DiscoveryContext):
     via_device: home,
   };
   return {
-    objectId: id,
+    topic: discoveryTopic(context.prefix, id),
     document: documentOf({ ...device, ...linkOf(context) }, modelEntities(scope), context),
   };
 }

@@ -10,7 +10,7 @@ import { pace } from './pace.ts';
 export interface MqttMemory {
   /** Number of the last event that the broker took. */
   readonly told: number;
-  /** Devices announced to Home Assistant: object id -> component key -> platform. */
+  /** Devices announced to Home Assistant: discovery topic -> component key -> platform. */
   readonly announced: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 

@@ -2,8 +2,10 @@
  * Tells a broker what the home does, and takes its commands. Reads only: the state from the gate, facts
  * from the event log.
  */
+
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
+import { slug } from '../../core/slug.ts';
 import type { Clock, EventLog, Gate, Settings } from '../../ports.ts';
 import { type Connection, connection, type Session } from './connection.ts';
 import { type EventTeller, eventTeller } from './event-teller.ts';
@@ -11,7 +13,7 @@ import { type KeptMemory, keptMemory, type MemoryFile } from './memory.ts';
 import { pace } from './pace.ts';
 import { type RetainedPublisher, retainedPublisher } from './retained.ts';
 import { commandRunner } from './run-command.ts';
-import { slugOf, type Topics, topicsOf } from './topics.ts';
+import { type Topics, topicsOf } from './topics.ts';
 
 export interface PublisherOptions {
   /** `mqtt://host:port` or `mqtts://host:port`; the embedded broker's `url`. */
@@ -175,7 +177,7 @@ function brokerLink(
   const commands = commandRunner(options, on.answer);
   return connection({
     ...options,
-    clientId: `llamastead-${slugOf(options.instance)}-${randomBytes(4).toString('hex')}`,
+    clientId: `llamastead-${slug(options.instance)}-${randomBytes(4).toString('hex')}`,
     availability: topics.availability,
     filters: [...topics.commandFilters, ...births.topics],
     onUp(session) {

@@ -1,7 +1,9 @@
 /**
  * The retained messages: discovery documents, availability, states, measurements.
  */
+
 import type { Logger } from 'pino';
+import { slug, slugs } from '../../core/slug.ts';
 import type { View } from '../../core/view.ts';
 import type { Gate } from '../../ports.ts';
 import type { Session } from './connection.ts';
@@ -11,10 +13,11 @@ import {
   type DiscoveryContext,
   discoveryMessages,
   type Retained,
+  withdrawal,
 } from './discovery.ts';
 import type { KeptMemory } from './memory.ts';
 import { homeState, metrics, modelState } from './payloads.ts';
-import { slugOf, slugsOf, type Topics } from './topics.ts';
+import type { Topics } from './topics.ts';
 
 export interface RetainedOptions {
   readonly instance: string;
@@ -54,10 +57,10 @@ export function retainedPublisher(
     return true;
   };
   const announce = async (session: Session): Promise<boolean> => {
-    if (context === null) return true;
     const before = memory.read().announced;
-    const devices = announcements(options.gate.view(), context);
-    if (!(await send(session, discoveryMessages(before, devices, context)))) return false;
+    const devices = context === null ? [] : announcements(options.gate.view(), context);
+    const messages = context === null ? withdrawal(before) : discoveryMessages(before, devices, context);
+    if (!(await send(session, messages))) return false;
     const announced = announcedOf(devices);
     if (JSON.stringify(announced) !== JSON.stringify(before)) memory.change({ announced });
     return true;
@@ -82,13 +85,13 @@ export function retainedPublisher(
 }
 
 function stateMessages(view: View, topics: Topics, what: What): readonly Retained[] {
-  const slugs = slugsOf(view.models.map((model) => model.name));
+  const names = slugs(view.models.map((model) => model.name));
   const measures = { topic: topics.metrics, payload: JSON.stringify(metrics(view)) };
   if (what === 'metrics') return [measures];
   return [
     { topic: topics.state, payload: JSON.stringify(homeState(view)) },
     ...view.models.map((model) => ({
-      topic: topics.modelState(slugs.get(model.name) ?? slugOf(model.name)),
+      topic: topics.modelState(names.get(model.name) ?? slug(model.name)),
       payload: JSON.stringify(modelState(view, model)),
     })),
     ...(what === 'all' ? [measures] : []),

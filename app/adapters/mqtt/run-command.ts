@@ -1,12 +1,14 @@
 /**
  * Carries a command out and makes the answer for `ack`.
  */
+
 import type { Logger } from 'pino';
 import type { CommandResult } from '../../core/request.ts';
+import { slugs } from '../../core/slug.ts';
 import { AppError } from '../../errors.ts';
 import type { EventLog, Gate, Settings } from '../../ports.ts';
 import { type Asked, parseCommand, shown } from './commands.ts';
-import { commandOf, slugsOf } from './topics.ts';
+import { commandOf } from './topics.ts';
 
 export interface CommandDeps {
   readonly gate: Gate;
@@ -78,14 +80,14 @@ export async function runCommand(
 }
 
 /** Names of the models that are meant, or why there are none. */
-function modelsOf(slug: string | null, gate: Gate): readonly string[] | string {
-  const slugs = slugsOf(gate.view().models.map((model) => model.name));
-  if (slugs.size === 0) return 'there is no model';
-  if (slug === null) return [...slugs.keys()];
-  const named = [...slugs].filter(([, own]) => own === slug).map(([name]) => name);
+function modelsOf(wanted: string | null, gate: Gate): readonly string[] | string {
+  const names = slugs(gate.view().models.map((model) => model.name));
+  if (names.size === 0) return 'there is no model';
+  if (wanted === null) return [...names.keys()];
+  const named = [...names].filter(([, own]) => own === wanted).map(([name]) => name);
   return named.length > 0
     ? named
-    : `unknown model ${shown(slug)}, expected one of ${[...slugs.values()].join(', ')}`;
+    : `unknown model ${shown(wanted)}, expected one of ${[...names.values()].join(', ')}`;
 }
 
 function ask(asked: Asked, models: readonly string[], deps: CommandDeps): Promise<CommandResult>[] {

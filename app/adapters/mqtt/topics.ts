@@ -1,8 +1,6 @@
 /**
- * Topic names and the slugs in them. Pure.
+ * Topic names. Pure.
  */
-import { createHash } from 'node:crypto';
-
 export interface Topics {
   readonly availability: string;
   readonly state: string;
@@ -47,34 +45,4 @@ export function commandOf(
   if (parts.length === 4 && parts[0] === 'model' && parts[2] === 'set')
     return { model: parts[1] ?? '', key: parts[3] ?? '' };
   return null;
-}
-
-/** `[a-z0-9-]{1,40}`; where nothing is left of the name, `m-` and four digits of its hash. */
-export function slugOf(name: string): string {
-  const slug = name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+/, '')
-    .slice(0, 40)
-    .replace(/-+$/, '');
-  return slug === '' ? `m-${hash4(name)}` : slug;
-}
-
-/**
- * A slug for each name. Where two would collide, each gets four digits of its name's hash, save the one
- * that is its own slug: so a name keeps its slug whatever order names come in.
- */
-export function slugsOf(names: readonly string[]): ReadonlyMap<string, string> {
-  const owners = Map.groupBy(names, slugOf);
-  return new Map(
-    names.map((name) => {
-      const slug = slugOf(name);
-      const alone = (owners.get(slug)?.length ?? 0) < 2;
-      return [name, alone || name === slug ? slug : `${slug}-${hash4(name)}`];
-    }),
-  );
-}
-
-function hash4(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 4);
 }

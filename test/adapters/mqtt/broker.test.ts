@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, connect as tcp } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
 import { connectAsync, type IClientOptions } from 'mqtt';
 import { generate } from 'mqtt-packet';
 import { type Broker, embeddedBroker, makePassword } from '../../../app/adapters/mqtt/broker.ts';
@@ -126,6 +127,35 @@ describe('the embedded broker', { timeout: 20_000 }, () => {
     stranger.write('GET / HTTP/1.1\r\nHost: nas\r\n\r\n');
     await once(stranger, 'close');
     await (await listener(broker.url, account)).close();
+  });
+
+  it('survives whatever a client sends after it has signed in', async () => {
+    const hello = (protocolVersion: 4 | 5) =>
+      generate({
+        ...{ cmd: 'connect', clientId: 'fuzz', protocolId: 'MQTT', protocolVersion, clean: true },
+        ...{ username: account.username, password: Buffer.from(account.password) },
+      });
+    const packet = fc
+      .tuple(fc.integer({ min: 0, max: 255 }), fc.uint8Array({ maxLength: 60 }))
+      .map(([first, body]) => Buffer.concat([Buffer.of(first, body.length), body]));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(4, 5),
+        fc.array(packet, { maxLength: 6 }),
+        async (version, packets) => {
+          const socket = tcp(broker.port, '127.0.0.1');
+          socket.on('error', () => {});
+          socket.end(Buffer.concat([hello(version), ...packets]));
+          socket.resume();
+          await once(socket, 'close');
+        },
+      ),
+      { numRuns: 150 },
+    );
+    const client = await listener(broker.url, account, ['alive']);
+    await client.say('alive', 'yes');
+    await client.hears('alive');
+    await client.close();
   });
 
   it('keeps nothing for clients that are away', async () => {

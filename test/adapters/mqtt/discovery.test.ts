@@ -82,7 +82,7 @@ describe('discovery documents', () => {
     for (const { component } of components)
       for (const [key, value] of Object.entries(component))
         if (key.endsWith('_topic')) assert.match(String(value), /^llamastead\/home\/[a-z0-9_/-]+$/);
-    for (const { objectId } of devices) assert.match(objectId, /^[a-zA-Z0-9_-]+$/);
+    for (const { topic } of devices) assert.match(topic, /^homeassistant\/device\/[a-zA-Z0-9_-]+\/config$/);
   });
 
   it('read only keys that the state JSON has', () => {
@@ -149,7 +149,7 @@ describe('discovery documents', () => {
 
   it('keep ids of two homes and of models with alike names apart', () => {
     const other = announcements(twoModels, { ...context, instance: 'home-model-chat' });
-    const ids = [...devices, ...other].map((device) => device.objectId);
+    const ids = [...devices, ...other].map((device) => device.topic);
     assert.equal(new Set(ids).size, ids.length);
   });
 });
@@ -161,7 +161,7 @@ describe('discovery messages', () => {
   it('are one a device where nothing went away', () => {
     assert.deepEqual(
       messages().map(({ topic }) => topic),
-      devices.map(({ objectId }) => `homeassistant/device/${objectId}/config`),
+      devices.map((device) => device.topic),
     );
   });
 

@@ -255,6 +255,39 @@ describe('a restart', timeout, () => {
 });
 
 describe('Home Assistant', timeout, () => {
+  it('is told nothing where discovery is off, and what it was told before is taken back', async () => {
+    await using on = await stage();
+    const memory = memoryFile();
+    const first = on.publisher({}, memory);
+    await first.start();
+    await on.watcher.hears(topic('metrics'));
+    await first.stop();
+    on.watcher.heard.length = 0;
+    await on.publisher({ discoveryPrefix: null }, memory).start();
+    await on.watcher.hears(topic('metrics'));
+    assert.deepEqual(
+      on.watcher.heard.filter((message) => message.topic.startsWith('homeassistant/')),
+      ['llamastead_home', 'llamastead_home_model_chat'].map((id) => ({
+        topic: `homeassistant/device/${id}/config`,
+        payload: '',
+        retain: false,
+      })),
+    );
+  });
+
+  it('loses the old devices where the discovery prefix changes', async () => {
+    await using on = await stage();
+    const memory = memoryFile();
+    const first = on.publisher({}, memory);
+    await first.start();
+    await on.watcher.hears(topic('metrics'));
+    await first.stop();
+    await on.publisher({ discoveryPrefix: 'other' }, memory).start();
+    await on.watcher.hears('homeassistant/device/llamastead_home/config', (payload) => payload === '');
+    await on.watcher.json('other/device/llamastead_home/config');
+    assert.notEqual((await on.watcher.hears(topic('model/chat/state'))).payload, '');
+  });
+
   it('gets everything again a little after its birth message', async () => {
     await using on = await stage();
     await started(on);
