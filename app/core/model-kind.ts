@@ -48,13 +48,15 @@ function poolingOf(gguf: Gguf, architecture: string): Pooling {
 
 /**
  * False where the projector makes vectors of another width than the model takes; true where one of the
- * two does not say its width.
+ * two does not say its width. Older projectors give another width in their metadata, so the matrices that
+ * lead to the model count as well.
  */
 export function projectorFits(projector: Gguf, embedding: number): boolean {
   const widths = ['vision', 'audio']
     .map((kind) => numberOf(projector.metadata, `clip.${kind}.projection_dim`))
     .filter((width) => width !== undefined);
-  return widths.length === 0 || embedding === 0 || widths.includes(embedding);
+  if (widths.length === 0 || embedding === 0 || widths.includes(embedding)) return true;
+  return projector.tensors.some(({ name, dims }) => name.startsWith('mm.') && dims.includes(embedding));
 }
 
 /**

@@ -75,7 +75,7 @@ export function shapeOf(gguf: Gguf): ModelShape {
   const meta = gguf.metadata;
   const architecture = textOf(meta, 'general.architecture') ?? 'unknown';
   const key = (name: string) => `${architecture}.${name}`;
-  const layerCount = numberOf(meta, key('block_count')) ?? 0;
+  const layerCount = Math.min(numberOf(meta, key('block_count')) ?? 0, layersWithTensors(gguf));
   const reader: ShapeReader = {
     meta,
     key,
@@ -95,6 +95,14 @@ export function shapeOf(gguf: Gguf): ModelShape {
     slidingWindow: reader.window,
     trainedContext: numberOf(meta, key('context_length')) ?? null,
   };
+}
+
+/** One more than the highest layer that has a tensor: a damaged count cannot ask for more. */
+function layersWithTensors({ tensors }: Gguf): number {
+  return tensors.reduce((count, { name }) => {
+    const layer = /^blk\.(\d{1,5})\./.exec(name)?.[1];
+    return layer === undefined ? count : Math.max(count, Number(layer) + 1);
+  }, 0);
 }
 
 interface ShapeReader {
@@ -202,7 +210,7 @@ function vocabularyOf(gguf: Gguf, key: (name: string) => string): number {
   return embedded ?? numberOf(gguf.metadata, key('vocab_size')) ?? 0;
 }
 
-/** A number of the metadata; of an array its first element; undefined where absent or no number. */
+/** A whole number of the metadata; of an array its first element; undefined where absent or anything else. */
 export function numberOf(meta: Metadata, key: string): number | undefined {
   return elementOf(meta, key, 0);
 }
@@ -216,15 +224,16 @@ export function textOf(meta: Metadata, key: string): string | undefined {
 /** The value for one layer: of an array its element, else the one number for all layers. */
 function elementOf(meta: Metadata, key: string, index: number): number | undefined {
   const value = meta.get(key);
-  if (typeof value === 'number') return value;
-  if (!Array.isArray(value)) return undefined;
-  const element: unknown = value[index];
-  return typeof element === 'number' ? element : undefined;
+  const element: unknown = Array.isArray(value) ? value[index] : value;
+  return isCount(element) ? element : undefined;
 }
 
 function largest(meta: Metadata, key: string): number {
   const value = meta.get(key);
-  if (typeof value === 'number') return value;
-  if (!Array.isArray(value)) return 0;
-  return value.reduce((most: number, n: unknown) => (typeof n === 'number' ? Math.max(most, n) : most), 0);
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return values.filter(isCount).reduce((most, n) => Math.max(most, n), 0);
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

@@ -4,6 +4,9 @@
 import type { FileHandle } from 'node:fs/promises';
 
 const CHUNK = 1024 * 1024;
+/** No known header is longer than 30 MB; a damaged count must not read a whole disk. */
+const LONGEST = 128 * 1024 * 1024;
+const TWO_32 = 2 ** 32;
 
 /** More was asked for than the file has. */
 export class EndOfFile extends Error {
@@ -16,8 +19,11 @@ export class EndOfFile extends Error {
   }
 }
 
+/** The header goes on past any sensible length. */
+export class TooLong extends Error {}
+
 export interface ByteSource {
-  /** Makes the next `count` bytes readable; rejects with EndOfFile where the file is shorter. */
+  /** Makes the next `count` bytes readable; rejects with EndOfFile where the file is shorter, or TooLong. */
   need(count: number): Promise<void>;
   position(): number;
   seek(position: number): void;
@@ -26,7 +32,7 @@ export interface ByteSource {
   /** Passes over `count` texts, each with its length before it. */
   skipTexts(count: number): Promise<void>;
   u32(): number;
-  /** Throws RangeError-free: a value over 2^53 comes as a larger float, which every bound refuses. */
+  /** A value over 2^53 comes as a nearby float, which every bound refuses. */
   u64(): number;
   /** A number of a GGUF value type. */
   number(type: number): number;
@@ -46,6 +52,7 @@ export function byteSource(handle: FileHandle, size: number): ByteSource {
   async function need(count: number): Promise<void> {
     if (at >= start && left() >= count) return;
     if (at + count > size) throw new EndOfFile(size, at + count);
+    if (at + count > LONGEST) throw new TooLong(`the header is longer than ${LONGEST} bytes`);
     if (buffer.length < count) buffer = Buffer.alloc(count);
     start = at;
     filled = 0;
@@ -68,7 +75,10 @@ export function byteSource(handle: FileHandle, size: number): ByteSource {
     at += count;
   }
 
-  const u64 = () => Number(buffer.readBigUInt64LE(take(8)));
+  function u64(): number {
+    const offset = take(8);
+    return buffer.readUInt32LE(offset) + buffer.readUInt32LE(offset + 4) * TWO_32;
+  }
 
   return {
     need,

@@ -6,7 +6,7 @@
 import { open } from 'node:fs/promises';
 import { type GgufTensor, type GgufValue, tensorBytes } from '../../core/gguf-types.ts';
 import { systemCode } from '../../errors.ts';
-import { type ByteSource, byteSource, EndOfFile } from './byte-source.ts';
+import { type ByteSource, byteSource, EndOfFile, TooLong } from './byte-source.ts';
 import { problems, unreadable } from './problems.ts';
 
 /** The header of one file (one shard of a split model). */
@@ -47,6 +47,7 @@ export async function readGgufHeader(path: string, file: string): Promise<GgufHe
   } catch (error) {
     if (error instanceof EndOfFile)
       throw unreadable(problems.truncated(file, error.size, error.wanted), error);
+    if (error instanceof TooLong) throw unreadable(problems.damaged(file, error.message), error);
     const code = systemCode(error);
     if (code?.startsWith('E')) throw unreadable(problems.notReadable(file, code), error);
     throw error;
