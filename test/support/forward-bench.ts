@@ -35,6 +35,8 @@ export interface Ticket {
 export interface BenchOptions {
   /** Ports of the instances, in order; the first two are on the gpu and the cpu. */
   readonly ports: readonly number[];
+  /** Their hosts; 127.0.0.1 where not given. */
+  readonly hosts?: readonly string[];
   readonly onArrival?: (ticket: Ticket) => Verdict;
   readonly onFailure?: (ticket: Ticket, outcome: Extract<Outcome, { kind: 'failed' }>) => Verdict;
   readonly settings?: Partial<ForwardSettings>;
@@ -109,7 +111,12 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
       const port = options.ports[Number(instance)];
       return port === undefined
         ? undefined
-        : { host: '127.0.0.1', port, key: options.key ?? 'instance-key', model: 'chat' };
+        : {
+            host: options.hosts?.[Number(instance)] ?? '127.0.0.1',
+            port,
+            key: options.key ?? 'instance-key',
+            model: 'chat',
+          };
     },
     settings: () => settings,
     catalog: () => options.catalog ?? [CHAT],

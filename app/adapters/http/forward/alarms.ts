@@ -20,6 +20,8 @@ export interface Alarms {
   /** `at` became earlier. */
   sooner(alarm: Alarm): void;
   remove(alarm: Alarm): void;
+  /** Ends the timer. */
+  close(): void;
 }
 
 export function alarms(clock: Clock): Alarms {
@@ -62,6 +64,11 @@ export function alarms(clock: Clock): Alarms {
       if (last === undefined || last === alarm) return;
       list[alarm.index] = last;
       last.index = alarm.index;
+    },
+    close() {
+      cancel?.();
+      cancel = null;
+      timerAt = Number.NEGATIVE_INFINITY;
     },
   };
 }

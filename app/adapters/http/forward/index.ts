@@ -56,7 +56,10 @@ export function modelApi(options: ModelApiOptions): ModelApi {
       else receive(shared, req, res, { path, protocol, settings: options.settings(), id: nextId() });
     },
     closeConnections: shared.connections.close,
-    close: shared.connections.closeAll,
+    close() {
+      shared.connections.closeAll();
+      shared.alarms.close();
+    },
   };
 }
 

@@ -219,7 +219,7 @@ test('a stale kept connection is told as reused, and a new connection answers', 
   let first = true;
   gpu.behave((arrival) => {
     if (first) arrival.reset();
-    else whole()(arrival);
+    else void whole()(arrival);
     first = false;
   });
   const n = gpu.arrivals.length;

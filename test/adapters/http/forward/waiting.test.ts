@@ -1,0 +1,216 @@
+/** Deadlines and comments, on a clock that the test moves. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { type ManualClock, manualClock } from '../../../support/clock.ts';
+import {
+  type Arrival,
+  CHAT_STREAM,
+  chat,
+  failing,
+  fakeLlama,
+  resetAtOnce,
+  silent,
+  stream,
+  whole,
+} from '../../../support/fake-llama.ts';
+import { type Bench, type BenchOptions, forwardBench, type Verdict } from '../../../support/forward-bench.ts';
+import { ask, post } from '../../../support/raw-client.ts';
+
+const CHAT = { model: 'chat', stream: true, messages: [{ role: 'user', content: 'hi' }] };
+const PATH = '/v1/chat/completions';
+const gpu = await fakeLlama(silent);
+const cpu = await fakeLlama(silent);
+const benches: Bench[] = [];
+
+after(async () => {
+  for (const bench of benches) await bench.close();
+  await gpu.close();
+  await cpu.close();
+});
+
+/** A manual clock that tells when it is read: the edge does that when bytes that matter have come. */
+function watchedClock(): ManualClock & { nextRead(): Promise<void> } {
+  const clock = manualClock();
+  let read = () => {};
+  return {
+    ...clock,
+    now() {
+      read();
+      return clock.now();
+    },
+    nextRead: () =>
+      new Promise((resolve) => {
+        read = resolve;
+      }),
+  };
+}
+
+async function home(options: Partial<BenchOptions> = {}) {
+  const clock = watchedClock();
+  const bench = await forwardBench({ ports: [gpu.port, cpu.port], clock, ...options });
+  benches.push(bench);
+  return { bench, clock };
+}
+
+/** Sends bytes from the instance and waits until the edge has taken them. */
+async function deliver(
+  arrival: Arrival,
+  clock: ReturnType<typeof watchedClock>,
+  bytes: string,
+): Promise<void> {
+  const read = clock.nextRead();
+  await arrival.write(bytes);
+  await read;
+}
+
+const toCpu: Verdict = { do: 'grant', instance: 1, reason: 'hang' };
+const tooLate: Verdict = {
+  do: 'refuse',
+  refusal: { code: 'failed_after_output', message: 'it died', retryAfter: null },
+};
+const failed = (kind: string, forwarded: string) => ({ kind: 'failed', failure: { kind }, forwarded });
+
+test('an instance that never answers misses the first-token deadline and is given up at once', async () => {
+  gpu.behave(silent);
+  cpu.behave(stream(CHAT_STREAM));
+  const { bench, clock } = await home({ settings: { firstToken: 5000 }, onFailure: () => toCpu });
+  const n = gpu.arrivals.length;
+  const sent = post(bench.url + PATH, CHAT);
+  const arrival = await gpu.arrival(n);
+  clock.advance(4999);
+  assert.equal(bench.tickets[0]?.outcomes.length, 0);
+  clock.advance(1);
+  await arrival.closed;
+  const reply = await sent.reply;
+  await reply.end;
+  assert.equal(reply.text(), CHAT_STREAM.join(''));
+  assert.deepEqual(bench.tickets[0]?.outcomes[0], failed('first_token_deadline', 'nothing'));
+});
+
+test('a head and a role are no first token; progress re-arms the deadline', async () => {
+  gpu.behave(stream([chat.role], 'hang'));
+  const settings = { firstToken: 5000, keepaliveMs: 60_000 };
+  const { bench, clock } = await home({ settings, onFailure: () => tooLate });
+  const n = gpu.arrivals.length;
+  const sent = post(bench.url + PATH, CHAT);
+  const arrival = await gpu.arrival(n);
+  for (let i = 1; i <= 5; i += 1) {
+    clock.advance(4000);
+    await deliver(arrival, clock, chat.progress(i * 100, 1000));
+  }
+  assert.equal(bench.tickets[0]?.outcomes.length, 0);
+  clock.advance(5000);
+  assert.deepEqual(bench.tickets[0]?.outcomes, [failed('first_token_deadline', 'nothing')]);
+  const reply = await sent.reply;
+  await reply.end;
+  assert.equal(reply.status, 502);
+});
+
+test('on the CPU only the deadline of the client itself ends a silence, and nobody is blamed for it', async () => {
+  cpu.behave(silent);
+  const { bench, clock } = await home({ onArrival: () => ({ do: 'grant', instance: 1 }) });
+  const n = cpu.arrivals.length;
+  const patient = post(bench.url + PATH, { ...CHAT, stream: false });
+  await cpu.arrival(n);
+  const hurried = post(bench.url + PATH, { ...CHAT, stream: false }, { 'Llamastead-Deadline': '2h' });
+  const arrival = await cpu.arrival(n + 1);
+  clock.advance(2 * 3_600_000);
+  await arrival.closed;
+  const reply = await hurried.reply;
+  await reply.end;
+  assert.equal(reply.status, 504);
+  assert.equal(JSON.parse(reply.text()).error.code, 'deadline');
+  assert.deepEqual(bench.tickets[1]?.outcomes, [{ kind: 'client_gone', finished: false }]);
+  assert.deepEqual(bench.tickets[0]?.outcomes, []);
+  patient.leave();
+});
+
+test('content that stops is a stall, counted from the last byte', async () => {
+  gpu.behave(stream([chat.role, chat.text('a')], 'hang'));
+  const { bench, clock } = await home({ settings: { stallMs: 1000 }, onFailure: () => tooLate });
+  const n = gpu.arrivals.length;
+  const reply = await post(bench.url + PATH, CHAT).reply;
+  await reply.until('"content":"a"');
+  const arrival = await gpu.arrival(n);
+  for (let i = 0; i < 3; i += 1) {
+    clock.advance(900);
+    await deliver(arrival, clock, chat.text(`b${i}`));
+  }
+  clock.advance(999);
+  assert.equal(bench.tickets[0]?.outcomes.length, 0);
+  clock.advance(1);
+  assert.deepEqual(bench.tickets[0]?.outcomes, [failed('stall', 'content')]);
+  await arrival.closed;
+  await reply.end;
+  assert.match(reply.text(), /failed_after_output/);
+});
+
+test('a stream that waits long gets its head and comments, and later failures come in the stream', async () => {
+  gpu.behave(resetAtOnce);
+  cpu.behave(stream(CHAT_STREAM));
+  const { bench, clock } = await home({
+    onArrival: () => ({ do: 'wait' }),
+    onFailure: () => ({ do: 'grant', instance: 1, reason: 'out of memory' }),
+  });
+  const sent = post(bench.url + PATH, CHAT, { 'X-Request-Id': 'w-1' });
+  const ticket = await bench.ticket(0);
+  clock.advance(10_000);
+  const reply = await sent.reply;
+  assert.equal(reply.status, 200);
+  assert.equal(reply.headers['x-request-id'], 'w-1');
+  await reply.until(': keepalive\n\n');
+  clock.advance(10_000);
+  ticket.obey({ do: 'grant', instance: 0 });
+  await reply.end;
+  const comment = ': llamastead attempt=2 placement=cpu reason=out_of_memory\n\n';
+  assert.equal(reply.text(), ': keepalive\n\n'.repeat(2) + comment + CHAT_STREAM.join(''));
+  clock.advance(60_000);
+});
+
+test('a refusal and an error of the instance come as events when the head is sent', async () => {
+  for (const [verdict, code] of [
+    [{ do: 'refuse', refusal: { code: 'capacity', message: 'no room', retryAfter: 5 } }, 'capacity'],
+    [{ do: 'grant', instance: 0 }, 400],
+  ] as const) {
+    gpu.behave(failing(400, 'too long', 'exceed_context_size_error'));
+    const { bench, clock } = await home({
+      onArrival: () => ({ do: 'wait' }),
+      onFailure: () => ({ do: 'pass_on' }),
+    });
+    const sent = post(bench.url + PATH, CHAT);
+    const ticket = await bench.ticket(0);
+    clock.advance(10_000);
+    const reply = await sent.reply;
+    ticket.obey(verdict);
+    await reply.end;
+    const event = reply.text().replace(': keepalive\n\ndata: ', '');
+    assert.equal(JSON.parse(event).error.code, code);
+  }
+});
+
+test('a whole answer gets no early head', async () => {
+  gpu.behave(whole());
+  const { bench, clock } = await home({ onArrival: () => ({ do: 'wait' }) });
+  const sent = post(bench.url + PATH, { ...CHAT, stream: false });
+  const ticket = await bench.ticket(0);
+  clock.advance(60_000);
+  ticket.obey({ do: 'grant', instance: 0 });
+  const reply = await sent.reply;
+  await reply.end;
+  assert.equal(reply.status, 200);
+});
+
+test('learned speeds shorten the deadline of the next request', async () => {
+  gpu.behave(stream(CHAT_STREAM));
+  const { bench, clock } = await home({ onFailure: () => tooLate });
+  await ask(bench.url + PATH, CHAT);
+  gpu.behave(silent);
+  const n = gpu.arrivals.length;
+  const sent = post(bench.url + PATH, CHAT);
+  await gpu.arrival(n);
+  clock.advance(29_999);
+  assert.equal(bench.tickets[1]?.outcomes.length, 0);
+  clock.advance(1);
+  assert.deepEqual(bench.tickets[1]?.outcomes, [failed('first_token_deadline', 'nothing')]);
+  await (await sent.reply).end;
+});

@@ -1,0 +1,276 @@
+/** The model API on real llama-servers: what the tests on the fake one take for granted of it. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { ensureBench } from '../home/bench.ts';
+import type { Docker } from '../home/lib/docker.ts';
+import { type Bench, type BenchOptions, forwardBench, type Verdict } from '../support/forward-bench.ts';
+import { ask, get, post } from '../support/raw-client.ts';
+
+const KEY = 'contract-key';
+const LABEL = 'io.llamastead.test=forward-contract';
+const HI = {
+  model: 'chat',
+  temperature: 0,
+  seed: 1,
+  max_tokens: 12,
+  messages: [{ role: 'user', content: 'hi' }],
+};
+const LONG = { ...HI, max_tokens: 1500, ignore_eos: true, stream: true };
+const CHAT = '/v1/chat/completions';
+
+interface Server {
+  readonly name: string;
+  readonly host: string;
+}
+
+let docker: Docker;
+let image: string;
+let models: string;
+let tiny: string;
+let gpu: Server;
+let cpu: Server;
+const benches: Bench[] = [];
+
+before(async () => {
+  const bench = await ensureBench();
+  ({ docker } = bench);
+  image = bench.images.cpu;
+  models = bench.modelsDir;
+  tiny = bench.tinyFile;
+  await removeAll();
+  [gpu, cpu] = await Promise.all([start('gpu'), start('cpu')]);
+  await Promise.all([ready(gpu), ready(cpu)]);
+});
+
+after(async () => {
+  for (const bench of benches) await bench.close();
+  await removeAll();
+});
+
+async function removeAll(): Promise<void> {
+  const ids = await docker.run(['ps', '-aq', '--filter', `label=${LABEL}`]);
+  if (ids !== '') await docker.run(['rm', '-f', ...ids.split('\n')]);
+}
+
+async function start(name: string): Promise<Server> {
+  const env = {
+    LLAMA_ARG_PORT: '8080',
+    LLAMA_ARG_MODEL: `/models/${tiny}`,
+    LLAMA_ARG_ALIAS: 'chat',
+    LLAMA_API_KEY: KEY,
+    LLAMA_ARG_CTX_SIZE: '4096',
+    LLAMA_ARG_N_PARALLEL: '2',
+    LLAMA_ARG_ENDPOINT_SLOTS: '1',
+  };
+  const settings = Object.entries(env).flatMap(([key, value]) => ['-e', `${key}=${value}`]);
+  const volume = ['-v', `${models}:/models:ro`];
+  const full = `llamastead-forward-${name}-${process.pid}`;
+  await docker.run(['run', '-d', '--init', '--name', full, '--label', LABEL, ...volume, ...settings, image]);
+  const host = await docker.run(['inspect', '-f', '{{.NetworkSettings.IPAddress}}', full]);
+  return { name: full, host };
+}
+
+/** Polls, at most 20 s, until `check` holds. */
+async function eventually(check: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 20_000;
+  while (!(await check().catch(() => false))) {
+    if (performance.now() > end) throw new Error(`not so within 20 s: ${check}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+const ready = ({ host }: Server) =>
+  eventually(async () => (await get(`http://${host}:8080/health`)).status === 200);
+
+async function busySlots({ host }: Server): Promise<number> {
+  const slots = JSON.parse(
+    (await get(`http://${host}:8080/slots`, { Authorization: `Bearer ${KEY}` })).text(),
+  );
+  return slots.filter((slot: { is_processing: boolean }) => slot.is_processing).length;
+}
+
+async function home(servers: readonly Server[], options: Partial<BenchOptions> = {}): Promise<Bench> {
+  const bench = await forwardBench({
+    ports: servers.map(() => 8080),
+    hosts: servers.map(({ host }) => host),
+    key: KEY,
+    ...options,
+  });
+  benches.push(bench);
+  return bench;
+}
+
+const toCpu: Verdict = { do: 'grant', instance: 1, reason: 'reset' };
+
+/** Ids, times and speeds differ from run to run; all other bytes must not. */
+function settled(text: string): string {
+  return text
+    .replaceAll(/"(id|item_id)":"(chatcmpl-|resp_|msg_|cmpl-)\w+"/g, '"$1":"$2x"')
+    .replaceAll(/"(created|created_at|completed_at)":\d+/g, '"$1":0')
+    .replaceAll(/"timings":\{[^}]*\}/g, '"timings":{}')
+    .replaceAll(/"(cached_tokens|cache_read_input_tokens|input_tokens)":\d+/g, '"$1":0');
+}
+
+const PROMPTS: readonly (readonly [path: string, body: object])[] = [
+  [CHAT, HI],
+  [CHAT, { ...HI, stream: true }],
+  [CHAT, { ...HI, stream: true, stream_options: { include_usage: true } }],
+  [CHAT, { ...HI, stream: true, n: 2 }],
+  ['/v1/completions', { model: 'chat', temperature: 0, max_tokens: 12, prompt: 'The cat' }],
+  ['/v1/completions', { model: 'chat', temperature: 0, max_tokens: 12, prompt: '고양이', stream: true }],
+  ['/v1/responses', { model: 'chat', temperature: 0, max_output_tokens: 12, input: 'hi', stream: true }],
+  ['/v1/messages', { ...HI, stream: true }],
+  ['/v1/messages', HI],
+];
+
+for (const [path, body] of PROMPTS) {
+  test(`${path} gives the bytes of llama-server: ${JSON.stringify(body).slice(0, 90)}`, async () => {
+    const bench = await home([gpu]);
+    const direct = await ask(`http://${gpu.host}:8080${path}`, body, { Authorization: `Bearer ${KEY}` });
+    const ours = await ask(bench.url + path, body, { Authorization: 'Bearer of-the-client' });
+    assert.equal(direct.status, 200, direct.text());
+    assert.equal(settled(ours.text()), settled(direct.text()));
+    assert.equal(ours.headers['content-type'], direct.headers['content-type']);
+    assert.deepEqual(bench.tickets[0]?.outcomes, [{ kind: 'completed' }]);
+  });
+}
+
+test('prompt progress of a long prompt comes and is taken out; timings are learned', async () => {
+  const bench = await home([gpu]);
+  const content = Array.from({ length: 250 }, (_, i) => `word${i}`).join(' ');
+  const body = { ...HI, stream: true, messages: [{ role: 'user', content }] };
+  const reply = await ask(bench.url + CHAT, body);
+  assert.doesNotMatch(reply.text(), /prompt_progress/);
+  assert.match(reply.text(), /\[DONE\]\n\n$/);
+  const [measured] = bench.attempts;
+  assert.ok((measured?.promptTokens ?? 0) > 500 && (measured?.tokens ?? 0) > 0, JSON.stringify(measured));
+});
+
+test('an answer to an alias carries it in every chunk', async () => {
+  const bench = await home([gpu]);
+  const reply = await ask(bench.url + CHAT, { ...HI, model: 'gpt-4o-mini', stream: true });
+  const names = [...reply.text().matchAll(/"model":"([^"]*)"/g)].map(([, name]) => name);
+  assert.ok(names.length > 3);
+  assert.deepEqual([...new Set(names)], ['gpt-4o-mini']);
+});
+
+test('streams and whole answers in turn meet no stale connection', async () => {
+  const bench = await home([gpu]);
+  for (let i = 0; i < 30; i += 1) {
+    const reply = await ask(bench.url + CHAT, { ...HI, max_tokens: 2, stream: i % 3 === 0 });
+    assert.equal(reply.status, 200);
+  }
+  const told = bench.tickets.flatMap(({ outcomes }) => outcomes);
+  assert.ok(
+    told.every(({ kind }) => kind === 'completed'),
+    JSON.stringify(told),
+  );
+});
+
+test('when the client leaves, the slot is free', async () => {
+  const bench = await home([gpu]);
+  for (const stream of [true, false]) {
+    const sent = post(bench.url + CHAT, { ...LONG, stream, max_tokens: 3000 });
+    await eventually(async () => (await busySlots(gpu)) === 1);
+    sent.leave();
+    await eventually(async () => (await busySlots(gpu)) === 0);
+  }
+  assert.deepEqual(
+    bench.tickets.map(({ outcomes }) => outcomes),
+    [[{ kind: 'client_gone', finished: false }], [{ kind: 'client_gone', finished: false }]],
+  );
+});
+
+test("llama-server's own errors: too long a prompt passes on, a wrong key is told", async () => {
+  const bench = await home([gpu], { onFailure: () => ({ do: 'pass_on' }) });
+  const content = 'word '.repeat(6000);
+  for (const stream of [true, false]) {
+    const reply = await ask(bench.url + CHAT, { ...HI, stream, messages: [{ role: 'user', content }] });
+    assert.equal(reply.status, 400);
+    assert.equal(JSON.parse(reply.text()).error.type, 'exceed_context_size_error');
+  }
+  const wrong = await home([gpu], { key: 'wrong', onFailure: () => ({ do: 'pass_on' }) });
+  assert.equal((await ask(wrong.url + CHAT, HI)).status, 401);
+});
+
+test('while the model loads, that is told and nothing else', async () => {
+  const fresh = await start('loading');
+  const bench = await home([fresh], {
+    onFailure(ticket, { failure }) {
+      assert.ok(failure.kind === 'refused' || failure.kind === 'loading', JSON.stringify(failure));
+      setTimeout(() => ticket.obey({ do: 'grant', instance: 0 }), 20);
+      return { do: 'wait' };
+    },
+  });
+  const reply = await ask(bench.url + CHAT, HI);
+  assert.equal(reply.status, 200);
+  const kinds = new Set(
+    bench.tickets[0]?.outcomes.map((outcome) =>
+      outcome.kind === 'failed' ? outcome.failure.kind : outcome.kind,
+    ),
+  );
+  assert.ok(kinds.has('completed') && kinds.has('loading'), [...kinds].join());
+  await docker.run(['rm', '-f', fresh.name]);
+});
+
+test('a kill before the first content is replayed unseen, one after it ends the stream with an error', async () => {
+  for (const seen of [false, true]) {
+    const victim = await start(`victim-${seen}`);
+    await ready(victim);
+    const bench = await home([victim, cpu], {
+      onFailure: (_, { forwarded }) =>
+        forwarded === 'nothing'
+          ? toCpu
+          : { do: 'refuse', refusal: { code: 'failed_after_output', message: 'it died', retryAfter: null } },
+    });
+    const sent = post(bench.url + CHAT, { ...LONG, stream: seen });
+    if (seen) await (await sent.reply).until('"content":"');
+    else await eventually(async () => (await busySlots(victim)) === 1);
+    await docker.run(['kill', victim.name]);
+    const reply = await sent.reply;
+    assert.equal(await reply.end, 'whole');
+    const [outcome] = bench.tickets[0]?.outcomes ?? [];
+    assert.deepEqual(outcome, {
+      kind: 'failed',
+      failure: { kind: 'reset', reused: false },
+      forwarded: seen ? 'content' : 'nothing',
+    });
+    if (seen) assert.match(reply.text(), /failed_after_output[^\n]*\n\n$/);
+    else assert.equal(JSON.parse(reply.text()).choices[0].finish_reason, 'length');
+    assert.equal(reply.headers['llamastead-placement'], seen ? 'gpu' : 'cpu');
+    await docker.run(['rm', '-f', victim.name]);
+  }
+});
+
+test('a frozen instance misses the first-token deadline; closing its connections is quicker', async () => {
+  const victim = await start('frozen');
+  await ready(victim);
+  const settings = { firstToken: 400 };
+  const bench = await home([victim, cpu], { settings, onFailure: () => toCpu });
+  await docker.run(['pause', victim.name]);
+  const slow = await ask(bench.url + CHAT, { ...HI, stream: true });
+  assert.equal(slow.headers['llamastead-placement'], 'cpu');
+  const [missed] = bench.tickets[0]?.outcomes ?? [];
+  assert.deepEqual(missed?.kind === 'failed' && missed.failure, { kind: 'first_token_deadline' });
+
+  const patient = await home([victim, cpu], { onFailure: () => toCpu });
+  const sent = post(patient.url + CHAT, { ...HI, stream: true });
+  await patient.ticket(0);
+  patient.api.closeConnections('0');
+  const reply = await sent.reply;
+  assert.equal(await reply.end, 'whole');
+  assert.equal(reply.headers['llamastead-placement'], 'cpu');
+  await docker.run(['rm', '-f', victim.name]);
+});
+
+test('an address that swallows connections is refused within the connect deadline', async () => {
+  const victim = await start('gone');
+  await docker.run(['rm', '-f', victim.name]);
+  const bench = await home([victim, cpu], { onFailure: () => toCpu });
+  const began = performance.now();
+  const reply = await ask(bench.url + CHAT, HI);
+  assert.equal(reply.status, 200);
+  assert.ok(performance.now() - began < 3_000);
+  const [outcome] = bench.tickets[0]?.outcomes ?? [];
+  assert.deepEqual(outcome?.kind === 'failed' && outcome.failure, { kind: 'refused' });
+});
