@@ -50,10 +50,11 @@ export interface FakeEngine {
   remove(container: FakeContainer): Promise<void>;
   cutEvents(): void;
   killAll(): Promise<void>;
+  addImage(image: string): void;
 }
 
 export interface FakeEngineParts {
-  readonly images: ReadonlySet<string>;
+  readonly images: Set<string>;
   readonly newId: () => string;
   /** Address of every holder. */
   readonly holderHost: string;
@@ -175,6 +176,7 @@ export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): Fake
       for (const { response } of listeners) response.destroy();
       listeners.clear();
     },
+    addImage: (image) => images.add(image),
     async killAll() {
       for (const container of containers.values()) await container.llama?.kill();
     },
