@@ -62,7 +62,7 @@ export function following(
       problemGone('image_missing', 'holder_failed');
     } catch (thrown) {
       const error = dockerError(thrown);
-      if (isUnreachable(error)) return;
+      if (isUnreachable(error) || error.code === 'closed') return;
       log.warn({ error: error.message }, 'the holder could not be made');
       tellProblem(imageMissing(error, owner.engine) ?? holderFailed(error.message));
     }

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { LABELS } from '../../../app/adapters/docker/names.ts';
 import { AppError } from '../../../app/errors.ts';
 import type { BenchEngine, Home } from '../../support/containers/bench.ts';
@@ -250,4 +251,29 @@ test('holders without instances are cleared, those with instances stay', async (
   await second.containers.open(second.reports.add);
   assert.ok(!it.fake.engine.containers.has(spare.id));
   assert.equal((await it.home.own()).length, 2);
+});
+
+test('nothing is left when the home closes while a holder is being made', async (t) => {
+  const it = await bench(t);
+  await running(it);
+  await it.home.containers.remove('i1', 'kill');
+  const [holder = ''] = await it.home.own();
+  it.fake.delay = /^POST .*\/(create|start)/;
+  await it.home.docker.getContainer(holder).remove({ force: true });
+  await it.fake.asked(/^POST .*\/containers\/create/);
+  const closed = it.home.containers.close({ holders: true });
+  // Time enough for a close that would not wait.
+  for (let turn = 0; turn < 200; turn++) await setImmediate();
+  it.fake.release();
+  await closed;
+  assert.deepEqual(await it.home.own(), []);
+});
+
+test('a holder that could not be started is not left behind', async (t) => {
+  const it = await bench(t);
+  it.fake.engine.startFails = /holder/;
+  await it.home.containers.open(it.home.reports.add);
+  const { problem } = await it.home.reports.next('problem_seen');
+  assert.equal(problem.code, 'holder_failed');
+  assert.deepEqual(await it.home.own(), []);
 });

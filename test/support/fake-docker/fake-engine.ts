@@ -40,6 +40,8 @@ export interface FakeEngine {
   readonly listeners: Set<EventListener>;
   /** Removals never end. */
   removalHangs: boolean;
+  /** Names of containers that can't be started. */
+  startFails: RegExp | null;
   create(name: string, body: CreateBody): FakeContainer;
   start(container: FakeContainer): void;
   /** SIGTERM ends a program at once, but not one of an image whose name has `busy`. */
@@ -111,6 +113,7 @@ export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): Fake
     history,
     listeners,
     removalHangs: false,
+    startFails: null,
     create(name, body) {
       if (!images.has(body.Image)) throw new Refused(404, `No such image: ${body.Image}`);
       if ([...containers.values()].some((other) => other.name === name)) {
@@ -137,7 +140,8 @@ export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): Fake
       return container;
     },
     start(container) {
-      const refusal = startRefusal(container.body);
+      const fails = engine.startFails?.test(container.name) === true;
+      const refusal = fails ? 'failed to create endpoint: no space left' : startRefusal(container.body);
       if (refusal !== null) {
         container.exitCode = 128;
         container.error = refusal;
