@@ -1,6 +1,7 @@
 /**
  * What is done at each connection to an engine, and with each of its events.
  */
+import { readFile } from 'node:fs/promises';
 import type { Problem } from '../../core/types.ts';
 import type { EngineFacts } from './api.ts';
 import type { Connection } from './connection.ts';
@@ -61,7 +62,7 @@ export function following(
       problemGone('image_missing', 'holder_failed');
     } catch (thrown) {
       const error = dockerError(thrown);
-      if (isUnreachable(error)) return;
+      if (isUnreachable(error) || error.code === 'closed') return;
       log.warn({ error: error.message }, 'the holder could not be made');
       tellProblem(imageMissing(error, owner.engine) ?? holderFailed(error.message));
     }
@@ -78,7 +79,7 @@ export function following(
 
   async function connect(signal: AbortSignal): Promise<{ ended: Promise<void> }> {
     const facts = await api.connect();
-    connected(facts, await whoAmI(api, options.mountinfo ?? MOUNTINFO));
+    connected(facts, await whoAmI(api, await ownMountinfo(options.mountinfo ?? MOUNTINFO)));
     const stream = await api.events(`${LABELS.owner}=${owner.owner}`, cursor.since());
     const stop = () => stream.destroy();
     signal.addEventListener('abort', stop, { once: true });
@@ -135,4 +136,13 @@ export function following(
       report({ type: 'engine_unreachable', engine: owner.engine, problem });
     },
   });
+}
+
+/** Empty where there is no such file: then this process is in no container of a Linux engine. */
+async function ownMountinfo(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch {
+    return '';
+  }
 }

@@ -30,7 +30,7 @@ export interface Holders {
   lost(container: string): boolean;
   /** Removes holders on which nothing is; `containers`: all that are ours. */
   sweep(containers: readonly ListedContainer[]): Promise<void>;
-  /** Removes every holder, and the network that was made. */
+  /** Removes every holder, and the network that was made; no more are made then. */
   removeAll(): Promise<void>;
 }
 
@@ -47,6 +47,7 @@ export interface HolderOptions {
 export function holders({ owner, image, api, change, log, network }: HolderOptions): Holders {
   let current: Holder | undefined;
   let making: Promise<Holder> | undefined;
+  let closed = false;
 
   async function at(container: string): Promise<Holder | undefined> {
     const found = await api.inspect(container);
@@ -68,13 +69,19 @@ export function holders({ owner, image, api, change, log, network }: HolderOptio
     if (plan.kind === 'make') await ensureNetwork(plan.name, plan.join);
     const random = randomBytes(3).toString('hex');
     const container = await change.create(holderOptions(owner, image, plan.name, random));
-    await change.start(container);
-    const holder = await at(container);
-    if (holder === undefined) {
-      throw new AppError('holder_failed', `the holder has no address on the network ${plan.name}`);
-    }
+    const holder = await started(container, plan.name).catch(async (error: unknown) => {
+      await change.remove(container);
+      throw error;
+    });
     log.info({ container: holder.container, host: holder.host, network: plan.name }, 'made a holder');
     return holder;
+  }
+
+  async function started(container: string, on: string): Promise<Holder> {
+    await change.start(container);
+    const holder = await at(container);
+    if (holder !== undefined) return holder;
+    throw new AppError('holder_failed', `the holder has no address on the network ${on}`);
   }
 
   async function ensureNetwork(name: string, join: string | null): Promise<void> {
@@ -101,6 +108,7 @@ export function holders({ owner, image, api, change, log, network }: HolderOptio
     at,
     current: () => current,
     async ensure() {
+      if (closed) throw new AppError('closed', 'no more holders are made');
       if (current !== undefined) return current;
       making ??= existing()
         .then((found) => found ?? make())
@@ -127,6 +135,9 @@ export function holders({ owner, image, api, change, log, network }: HolderOptio
       }
     },
     async removeAll() {
+      closed = true;
+      // One that is being made would come after the list.
+      await making?.catch(() => undefined);
       for (const { Id } of await listed()) await change.remove(Id);
       current = undefined;
       const plan = network();

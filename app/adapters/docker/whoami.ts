@@ -15,7 +15,7 @@ export interface Self {
   readonly networkMode: string;
 }
 
-/** Null where this process does not run in a container of this engine. */
+/** `mountinfo`: the file's text. Null where this process does not run in a container of this engine. */
 export async function whoAmI(api: DockerApi, mountinfo: string): Promise<Self | null> {
   for (const id of ownContainerIds(mountinfo)) {
     const found = await api.inspect(id);

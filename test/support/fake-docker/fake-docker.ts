@@ -24,6 +24,11 @@ export interface FakeDocker {
   readonly engine: FakeEngine;
   /** Request lines as they came, `POST /v1.41/containers/create?name=x`. */
   readonly requests: readonly string[];
+  /** Request lines that fit wait for `release`. */
+  delay: RegExp | null;
+  release(): void;
+  /** Resolves when the next request line that fits has come. */
+  asked(line: RegExp): Promise<void>;
   /** Ends every open event stream, as a proxy or a restart does. */
   cutEvents(): void;
   /** The daemon goes away, its containers stay. */
@@ -43,8 +48,13 @@ export async function fakeDocker(options: FakeDockerOptions): Promise<FakeDocker
   });
   const versions = { ApiVersion: options.api ?? '1.41', MinAPIVersion: options.oldestApi ?? '1.12' };
   const requests: string[] = [];
-  const handle = (request: IncomingMessage, response: ServerResponse) => {
-    requests.push(`${request.method} ${request.url}`);
+  const waiting = new Map<RegExp, () => void>();
+  const gate = Promise.withResolvers<void>();
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const line = `${request.method} ${request.url}`;
+    requests.push(line);
+    for (const [pattern, wake] of waiting) if (pattern.test(line)) wake();
+    if (fake.delay?.test(line) === true) await gate.promise;
     answer(engine, versions, request, response).catch((error: unknown) => {
       response.writeHead(500).end(JSON.stringify({ message: String(error) }));
     });
@@ -52,7 +62,7 @@ export async function fakeDocker(options: FakeDockerOptions): Promise<FakeDocker
   let server: Server | undefined;
 
   async function start(): Promise<void> {
-    server = createServer(handle);
+    server = createServer((request, response) => void handle(request, response));
     const listening = Promise.withResolvers<void>();
     server.listen(socket, () => listening.resolve());
     await listening.promise;
@@ -65,8 +75,17 @@ export async function fakeDocker(options: FakeDockerOptions): Promise<FakeDocker
     await closed.promise;
   }
 
-  await start();
-  return {
+  const fake: FakeDocker = {
+    delay: null,
+    release() {
+      fake.delay = null;
+      gate.resolve();
+    },
+    asked(line) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.set(line, resolve);
+      return promise.finally(() => waiting.delete(line));
+    },
     socket,
     engine,
     requests,
@@ -79,4 +98,6 @@ export async function fakeDocker(options: FakeDockerOptions): Promise<FakeDocker
       await rm(folder, { recursive: true, force: true });
     },
   };
+  await start();
+  return fake;
 }

@@ -40,6 +40,8 @@ export interface FakeEngine {
   readonly listeners: Set<EventListener>;
   /** Removals never end. */
   removalHangs: boolean;
+  /** Names of containers that can't be started. */
+  startFails: RegExp | null;
   create(name: string, body: CreateBody): FakeContainer;
   start(container: FakeContainer): void;
   /** SIGTERM ends a program at once, but not one of an image whose name has `busy`. */
@@ -50,10 +52,11 @@ export interface FakeEngine {
   remove(container: FakeContainer): Promise<void>;
   cutEvents(): void;
   killAll(): Promise<void>;
+  addImage(image: string): void;
 }
 
 export interface FakeEngineParts {
-  readonly images: ReadonlySet<string>;
+  readonly images: Set<string>;
   readonly newId: () => string;
   /** Address of every holder. */
   readonly holderHost: string;
@@ -110,6 +113,7 @@ export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): Fake
     history,
     listeners,
     removalHangs: false,
+    startFails: null,
     create(name, body) {
       if (!images.has(body.Image)) throw new Refused(404, `No such image: ${body.Image}`);
       if ([...containers.values()].some((other) => other.name === name)) {
@@ -136,7 +140,8 @@ export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): Fake
       return container;
     },
     start(container) {
-      const refusal = startRefusal(container.body);
+      const fails = engine.startFails?.test(container.name) === true;
+      const refusal = fails ? 'failed to create endpoint: no space left' : startRefusal(container.body);
       if (refusal !== null) {
         container.exitCode = 128;
         container.error = refusal;
@@ -175,6 +180,7 @@ export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): Fake
       for (const { response } of listeners) response.destroy();
       listeners.clear();
     },
+    addImage: (image) => images.add(image),
     async killAll() {
       for (const container of containers.values()) await container.llama?.kill();
     },

@@ -197,7 +197,9 @@ async function createNetwork({ engine, request }: Call): Promise<object> {
   return { Id: Name };
 }
 
-async function connect({ engine, request, name }: Call): Promise<undefined> {
+/** Docker answers 200 with an empty body. */
+async function connect({ engine, request, name }: Call): Promise<object> {
   const { Container } = z.object({ Container: z.string() }).parse(await json(request));
   engine.containers.get(Container)?.networks.set(name, '127.0.0.1');
+  return {};
 }
