@@ -1,6 +1,7 @@
 /**
  * What is done at each connection to an engine, and with each of its events.
  */
+import { readFile } from 'node:fs/promises';
 import type { Problem } from '../../core/types.ts';
 import type { EngineFacts } from './api.ts';
 import type { Connection } from './connection.ts';
@@ -78,7 +79,7 @@ export function following(
 
   async function connect(signal: AbortSignal): Promise<{ ended: Promise<void> }> {
     const facts = await api.connect();
-    connected(facts, await whoAmI(api, options.mountinfo ?? MOUNTINFO));
+    connected(facts, await whoAmI(api, await readFile(options.mountinfo ?? MOUNTINFO, 'utf8')));
     const stream = await api.events(`${LABELS.owner}=${owner.owner}`, cursor.since());
     const stop = () => stream.destroy();
     signal.addEventListener('abort', stop, { once: true });
