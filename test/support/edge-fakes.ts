@@ -127,7 +127,7 @@ export function recordingGate(first: View): RecordingGate {
 /** Settings with these defaults; a value has to have its default's type. */
 export function memorySettings(defaults: Readonly<Record<string, unknown>>): Settings {
   const made = new Map<string, unknown>();
-  return {
+  const settings: Settings = {
     list() {
       const entries = Object.entries(defaults).map(([key, value]) => [
         key,
@@ -138,17 +138,22 @@ export function memorySettings(defaults: Readonly<Record<string, unknown>>): Set
       return Object.fromEntries(entries);
     },
     async set(key, value) {
-      const wanted = typeof defaults[key];
-      if (typeof value !== wanted) {
+      await settings.setAll({ [key]: value });
+    },
+    async setAll(entries) {
+      for (const [key, value] of Object.entries(entries)) {
+        const wanted = typeof defaults[key];
+        if (typeof value === wanted) continue;
         const text = `"${key}" is ${JSON.stringify(value)}, expected a ${wanted}.`;
         throw new AppError('invalid_setting', text, { details: { key } });
       }
-      made.set(key, value);
+      for (const [key, value] of Object.entries(entries)) made.set(key, value);
     },
     async reset(key) {
       made.delete(key);
     },
   };
+  return settings;
 }
 
 export function modelView(change: Partial<ModelView> = {}): ModelView {
