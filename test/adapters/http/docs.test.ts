@@ -29,7 +29,9 @@ test('every admin path of docs/http.md takes the methods that it is listed with'
 
 test('the codes of docs/http.md have the status that is sent', async () => {
   const { statusOf } = await import('../../../app/adapters/http/errors.ts');
-  const rows = text.slice(text.indexOf('| `invalid_request`')).matchAll(/^\| (`[a-z_`, ]+`) +\| (\d{3}) +\|/gm);
+  const rows = text
+    .slice(text.indexOf('| `invalid_request`'))
+    .matchAll(/^\| (`[a-z_`, ]+`) +\| (\d{3}) +\|/gm);
   let seen = 0;
   for (const [, codes = '', status] of rows) {
     for (const code of codes.matchAll(/[a-z_]+/g)) {
