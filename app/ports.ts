@@ -161,6 +161,8 @@ export interface Settings {
    * `invalid_setting` that names key, value and what was expected.
    */
   set(key: string, value: unknown): Promise<void>;
+  /** Sets all or, where one is refused, none. Rejects like `set`. */
+  setAll(entries: Readonly<Record<string, unknown>>): Promise<void>;
   reset(key: string): Promise<void>;
 }
 

@@ -26,8 +26,6 @@ export interface SettingsBase {
 
 export interface SettingsStore extends Settings {
   values(): SettingValues;
-  /** Sets all or none. Rejects like `set`. */
-  setAll(entries: Readonly<Record<string, unknown>>): Promise<void>;
   /** Called after a change is durable, with the full keys and the values that hold now (ms, bytes). */
   onChange(listener: (changes: readonly SettingsChange[]) => void): () => void;
 }

@@ -4,6 +4,8 @@ import type { Clock } from '../../app/ports.ts';
 export interface ManualClock extends Clock {
   /** Moves time on by `ms`, ringing every alarm that comes due, at its own moment. */
   advance(ms: number): void;
+  /** How many alarms are set. */
+  alarms(): number;
 }
 
 const WALL_START = Date.UTC(2026, 0, 1);
@@ -29,5 +31,6 @@ export function manualClock(): ManualClock {
       }
       mono = end;
     },
+    alarms: () => alarms.size,
   };
 }

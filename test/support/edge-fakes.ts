@@ -1,44 +1,12 @@
 /**
- * Small honest stand-ins for what the HTTP edge stands on: a clock that tests move, an event log that keeps
- * the last facts, a gate that records commands, settings in memory.
+ * Small honest stand-ins for what the HTTP edge stands on: an event log that keeps the last
+ * facts, a gate that records commands, settings in memory.
  */
 import type { Fact, FactBody } from '../../app/core/facts.ts';
 import type { Command, CommandResult } from '../../app/core/request.ts';
 import type { ModelView, View } from '../../app/core/view.ts';
 import { AppError } from '../../app/errors.ts';
-import type { Clock, EventLog, Gate, Settings } from '../../app/ports.ts';
-
-export interface MovableClock extends Clock {
-  /** Moves time, calling what comes due in order. */
-  advance(ms: number): void;
-  /** Alarms that are set. */
-  readonly alarms: () => number;
-}
-
-export function movableClock(): MovableClock {
-  let mono = 1_000;
-  const alarms = new Set<{ readonly at: number; readonly callback: () => void }>();
-  return {
-    now: () => ({ mono, wall: Date.parse('2026-11-30T12:00:00Z') + mono }),
-    at(at, callback) {
-      const alarm = { at, callback };
-      alarms.add(alarm);
-      return () => void alarms.delete(alarm);
-    },
-    advance(ms) {
-      const end = mono + ms;
-      for (;;) {
-        const due = [...alarms].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
-        if (due === undefined) break;
-        alarms.delete(due);
-        mono = Math.max(mono, due.at);
-        due.callback();
-      }
-      mono = end;
-    },
-    alarms: () => alarms.size,
-  };
-}
+import type { EventLog, Gate, Settings } from '../../app/ports.ts';
 
 export interface MemoryLog extends EventLog {
   append(body: FactBody): Fact;
@@ -127,7 +95,7 @@ export function recordingGate(first: View): RecordingGate {
 /** Settings with these defaults; a value has to have its default's type. */
 export function memorySettings(defaults: Readonly<Record<string, unknown>>): Settings {
   const made = new Map<string, unknown>();
-  return {
+  const settings: Settings = {
     list() {
       const entries = Object.entries(defaults).map(([key, value]) => [
         key,
@@ -138,17 +106,22 @@ export function memorySettings(defaults: Readonly<Record<string, unknown>>): Set
       return Object.fromEntries(entries);
     },
     async set(key, value) {
-      const wanted = typeof defaults[key];
-      if (typeof value !== wanted) {
+      await settings.setAll({ [key]: value });
+    },
+    async setAll(entries) {
+      for (const [key, value] of Object.entries(entries)) {
+        const wanted = typeof defaults[key];
+        if (typeof value === wanted) continue;
         const text = `"${key}" is ${JSON.stringify(value)}, expected a ${wanted}.`;
         throw new AppError('invalid_setting', text, { details: { key } });
       }
-      made.set(key, value);
+      for (const [key, value] of Object.entries(entries)) made.set(key, value);
     },
     async reset(key) {
       made.delete(key);
     },
   };
+  return settings;
 }
 
 export function modelView(change: Partial<ModelView> = {}): ModelView {

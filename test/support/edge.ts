@@ -7,13 +7,14 @@ import { createMetrics } from '../../app/adapters/http/metrics.ts';
 import type { HttpServerOptions } from '../../app/adapters/http/options.ts';
 import type { Security } from '../../app/adapters/http/security/guard.ts';
 import { httpServer } from '../../app/adapters/http/server.ts';
-import { homeView, memoryLog, memorySettings, movableClock, recordingGate } from './edge-fakes.ts';
+import { manualClock } from './clock.ts';
+import { homeView, memoryLog, memorySettings, recordingGate } from './edge-fakes.ts';
 
 export const OPEN: Security = { adminToken: null, apiKeys: [], allowedHosts: [] };
 
 /** Starts a server that the end of the test closes. */
 export async function startEdge(t: TestContext, change: Partial<HttpServerOptions> = {}) {
-  const clock = movableClock();
+  const clock = manualClock();
   const events = memoryLog();
   const gate = recordingGate(homeView());
   const settings = memorySettings({

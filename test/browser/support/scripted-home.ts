@@ -78,6 +78,9 @@ export function scriptedHome(first: Partial<View> = {}): ScriptedHome {
     async set(key, value) {
       ask({ kind: 'setting', key, value });
     },
+    async setAll(entries) {
+      for (const [key, value] of Object.entries(entries)) ask({ kind: 'setting', key, value });
+    },
     reset: async () => {},
   };
   return {

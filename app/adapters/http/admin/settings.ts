@@ -15,7 +15,9 @@ export function settingsRoutes(router: Router, settings: Settings): void {
       res.json(settings.list());
     },
     async patch(req, res) {
-      await change(settings, entriesOf(req.body));
+      const entries = entriesOf(req.body);
+      requireKnown(settings, Object.keys(entries), 'invalid_request');
+      await settings.setAll(entries);
       res.json(settings.list());
     },
   });
@@ -35,13 +37,13 @@ export function settingsRoutes(router: Router, settings: Settings): void {
 }
 
 /** @throws AppError `invalid_request` */
-function entriesOf(body: unknown): [string, unknown][] {
+function entriesOf(body: unknown): Readonly<Record<string, unknown>> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     const example = '{"models.chat.mode": "cpu"}';
     throw new AppError('invalid_request', `The body has to be a JSON object of settings, as ${example}.`);
   }
-  const entries = Object.entries(body);
-  if (entries.length === 0) throw new AppError('invalid_request', 'The body names no setting.');
+  const entries = { ...body };
+  if (Object.keys(entries).length === 0) throw new AppError('invalid_request', 'The body names no setting.');
   return entries;
 }
 
@@ -54,33 +56,4 @@ function requireKnown(settings: Settings, keys: readonly string[], code: string)
   throw new AppError(code, `There is no setting ${shown}.${hint(unknown, known)}`, {
     details: { key: unknown },
   });
-}
-
-/** All or nothing: when one is refused, those set before it get back what they had. */
-async function change(settings: Settings, entries: readonly [string, unknown][]): Promise<void> {
-  requireKnown(
-    settings,
-    entries.map(([key]) => key),
-    'invalid_request',
-  );
-  const before = settings.list();
-  const done: string[] = [];
-  try {
-    for (const [key, value] of entries) {
-      await settings.set(key, value);
-      done.push(key);
-    }
-  } catch (error) {
-    for (const key of done.reverse()) await putBack(settings, key, before[key]);
-    throw error;
-  }
-}
-
-async function putBack(
-  settings: Settings,
-  key: string,
-  old: ReturnType<Settings['list']>[string] | undefined,
-) {
-  if (old?.source === 'settings') await settings.set(key, old.value);
-  else await settings.reset(key);
 }

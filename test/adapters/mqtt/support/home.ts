@@ -59,6 +59,9 @@ export function scriptedHome(): ScriptedHome {
         if (value === 'gpu') throw new AppError('invalid_setting', `${key}: got "gpu", expected auto or cpu`);
         home.set.push({ key, value });
       },
+      async setAll(entries) {
+        for (const [key, value] of Object.entries(entries)) await home.settings.set(key, value);
+      },
       reset: async () => {},
     },
     commands: [],
