@@ -1,8 +1,9 @@
 /**
  * What a GGUF file is: a model to serve, a projector of one, or something else.
  */
+
+import { numberOf, textOf } from './gguf-metadata.ts';
 import type { Gguf } from './gguf-types.ts';
-import { numberOf, textOf } from './model-shape.ts';
 
 export type Pooling = 'none' | 'embedding' | 'rerank';
 
