@@ -19,30 +19,22 @@ export interface Launch {
   readonly flashAttention: boolean;
   /** Sliding-window layers keep the whole context too. */
   readonly fullWindow: boolean;
-  /** Weights are rewritten in memory into a layout that the CPU reads faster. */
+  /** The CPU's weights are rewritten in memory into a layout that it reads faster. */
   readonly repack: boolean;
-  /** Weights are mapped from the file (else read into anonymous memory). */
-  readonly mapped: boolean;
   /** Layers on the GPU, counted with the output layer; Infinity: all. */
   readonly gpuLayers: number;
   readonly devices: readonly string[];
-  readonly kvOnHost: boolean;
-  readonly projectorOnHost: boolean;
-  /** Bytes of the prompt cache; null: the planner's cap. */
-  readonly promptCache: number | null;
   /** Saved points a slot, of models whose cache cannot be rolled back (windows, recurrent layers). */
   readonly checkpoints: number;
 }
 
-const MIB = 1024 * 1024;
 const DEFAULT_MICRO_BATCH = 512;
 const DEFAULT_BATCH = 2048;
-
-const DEFAULT_CHECKPOINTS = 32;
-/** Tokens between two saved points; the last two before a prompt's end come in addition. */
-const DEFAULT_CHECKPOINT_SPACING = 8192;
 /** An embedding is computed in one physical batch: instances get one of the whole context, up to this. */
 const MOST_EMBEDDING_BATCH = 2048;
+const DEFAULT_CHECKPOINTS = 32;
+/** Tokens between two saved points; the last two before a prompt's end come in addition. */
+const CHECKPOINT_SPACING = 8192;
 
 /** The settings of a profile. A KV type that is not known counts as f16: the larger one. */
 export function launchOf(profile: Profile): Launch {
@@ -60,13 +52,9 @@ export function launchOf(profile: Profile): Launch {
     bytesV: elementBytes(env['LLAMA_ARG_CACHE_TYPE_V'] ?? 'f16') ?? 2,
     flashAttention: isOn(env['LLAMA_ARG_FLASH_ATTN'], true),
     fullWindow: isOn(env['LLAMA_ARG_SWA_FULL'], false),
-    repack: isOn(env['LLAMA_ARG_REPACK'], true) && env['LLAMA_ARG_NO_REPACK'] === undefined,
-    mapped: isMapped(env),
+    repack: isOn(env['LLAMA_ARG_REPACK'], true),
     gpuLayers: gpuLayers(profile),
     devices: profile.gpu?.devices ?? [],
-    kvOnHost: !isOn(env['LLAMA_ARG_KV_OFFLOAD'], true) || env['LLAMA_ARG_NO_KV_OFFLOAD'] !== undefined,
-    projectorOnHost: !isOn(env['LLAMA_ARG_MMPROJ_OFFLOAD'], true),
-    promptCache: promptCache(env['LLAMA_ARG_CACHE_RAM']),
     checkpoints: embedding ? 0 : checkpoints(profile),
   };
 }
@@ -74,26 +62,12 @@ export function launchOf(profile: Profile): Launch {
 /** As many as fit into a slot's context at their spacing, within the server's own limit. */
 function checkpoints({ context, env }: Profile): number {
   const most = countOf(env['LLAMA_ARG_CTX_CHECKPOINTS'], 0) ?? DEFAULT_CHECKPOINTS;
-  const spacing = countOf(env['LLAMA_ARG_CHECKPOINT_MIN_SPACING_NT'], 0) ?? DEFAULT_CHECKPOINT_SPACING;
-  return spacing === 0 ? most : Math.min(most, Math.floor(context / spacing) + 2);
+  return Math.min(most, Math.floor(context / CHECKPOINT_SPACING) + 2);
 }
 
 function gpuLayers({ placement, gpu, env }: Profile): number {
   if (placement === 'cpu' || gpu === null) return 0;
   return countOf(env['LLAMA_ARG_N_GPU_LAYERS'], 0) ?? Number.POSITIVE_INFINITY;
-}
-
-function isMapped(env: Profile['env']): boolean {
-  if (env['LLAMA_ARG_NO_MMAP'] !== undefined) return false;
-  const mode = env['LLAMA_ARG_LOAD_MODE'];
-  if (mode !== undefined) return !['none', 'dio', 'mlock'].includes(mode);
-  return isOn(env['LLAMA_ARG_MMAP'], true);
-}
-
-/** MiB to bytes; a negative value means no limit, which cannot be planned: the planner's cap stands. */
-function promptCache(text: string | undefined): number | null {
-  const mib = countOf(text, 0);
-  return mib === undefined ? null : mib * MIB;
 }
 
 function countOf(text: string | undefined, least = 1): number | undefined {

@@ -1,8 +1,9 @@
 /**
  * What a GGUF file is: a model to serve, a projector of one, or something else.
  */
+
+import { numberOf, textOf } from './gguf-metadata.ts';
 import type { Gguf } from './gguf-types.ts';
-import { numberOf, textOf } from './model-shape.ts';
 
 export type Pooling = 'none' | 'embedding' | 'rerank';
 
@@ -47,23 +48,28 @@ function poolingOf(gguf: Gguf, architecture: string): Pooling {
 }
 
 /**
- * False where the projector makes vectors of another width than the model takes; true where one of the
- * two does not say its width. Older projectors give another width in their metadata, so the matrices that
- * lead to the model count as well.
+ * The widths of vectors that a projector may make; empty where it does not say. Older projectors give
+ * another width in their metadata, so the matrices that lead to the model count as well.
  */
-export function projectorFits(projector: Gguf, embedding: number): boolean {
-  const widths = ['vision', 'audio']
+export function projectorWidths(projector: Gguf): readonly number[] {
+  const said = ['vision', 'audio']
     .map((kind) => numberOf(projector.metadata, `clip.${kind}.projection_dim`))
     .filter((width) => width !== undefined);
-  if (widths.length === 0 || embedding === 0 || widths.includes(embedding)) return true;
-  return projector.tensors.some(({ name, dims }) => name.startsWith('mm.') && dims.includes(embedding));
+  if (said.length === 0) return [];
+  const leading = projector.tensors.filter(({ name }) => name.startsWith('mm.')).flatMap(({ dims }) => dims);
+  return [...new Set([...said, ...leading])];
+}
+
+/** False only where a projector certainly makes vectors of another width than the model takes. */
+export function projectorFits(widths: readonly number[], embedding: number): boolean {
+  return widths.length === 0 || embedding === 0 || widths.includes(embedding);
 }
 
 /**
  * The projector of a model among files that fit it: in the same folder, the one whose name has most in
  * common with the model's, else the first by name; null where there is none.
  */
-export function pairProjectors(model: string, projectors: readonly string[]): string | null {
+export function pairedProjector(model: string, projectors: readonly string[]): string | null {
   const folder = folderOf(model);
   const near = projectors.filter((file) => folderOf(file) === folder).toSorted();
   let best: string | null = null;

@@ -2,7 +2,9 @@
  * The dimensions of a model that decide its memory, read from its metadata and tensor names. Keys and
  * defaults: the GGUF specification and what llama.cpp's loader does where a key is absent.
  */
-import type { Gguf, GgufValue } from './gguf-types.ts';
+import { elementOf, largest, type Metadata, numberOf, textOf } from './gguf-metadata.ts';
+import type { Gguf } from './gguf-types.ts';
+import { isWindowLayer } from './window-layers.ts';
 
 /** What one layer keeps for each sequence. */
 export interface LayerShape {
@@ -28,31 +30,6 @@ export interface ModelShape {
   readonly slidingWindow: number;
   readonly trainedContext: number | null;
 }
-
-type Metadata = ReadonlyMap<string, GgufValue>;
-
-/** Every `period` layers, the last attends to all (`full: 'last'`) or the first does. */
-interface Pattern {
-  readonly period: number;
-  readonly full: 'first' | 'last';
-}
-
-/**
- * Sliding-window patterns that llama.cpp fixes by architecture where the file has no
- * `attention.sliding_window_pattern`. Architectures that are not here and have a window use it in no layer:
- * a larger estimate, never a smaller one.
- */
-const PATTERNS: Readonly<Record<string, Pattern>> = {
-  gemma2: { period: 2, full: 'last' },
-  gemma3: { period: 6, full: 'last' },
-  'gemma-embedding': { period: 6, full: 'last' },
-  gemma3n: { period: 5, full: 'last' },
-  'gpt-oss': { period: 2, full: 'last' },
-  llama4: { period: 4, full: 'last' },
-  cohere2: { period: 4, full: 'last' },
-  exaone4: { period: 4, full: 'last' },
-  olmo2: { period: 4, full: 'last' },
-};
 
 /** Architectures whose attention is bidirectional: they keep no KV cache. */
 const WITHOUT_CACHE = new Set([
@@ -116,7 +93,7 @@ interface ShapeReader {
 }
 
 function layerShape(reader: ShapeReader, layer: number): LayerShape {
-  const window = isWindowLayer(reader, layer);
+  const window = reader.window > 0 && isWindowLayer(reader.meta, reader.architecture, layer);
   const state = hasState(reader, layer) ? stateElements(reader) : 0;
   if (!hasCache(reader, layer)) return { k: 0, v: 0, window: false, state };
   return { ...cacheElements(reader, layer, window), window, state };
@@ -181,17 +158,6 @@ function stateElements({ meta, key, embedding }: ShapeReader): number {
   return tail + perHead * inner;
 }
 
-function isWindowLayer({ meta, key, architecture, window }: ShapeReader, layer: number): boolean {
-  if (window === 0) return false;
-  const given = meta.get(key('attention.sliding_window_pattern'));
-  if (Array.isArray(given)) return Number(given[layer] ?? 0) !== 0;
-  const fixed = PATTERNS[architecture];
-  const period = typeof given === 'number' ? given : fixed?.period;
-  if (period === undefined) return false;
-  if (period === 0) return true;
-  return fixed?.full === 'first' ? layer % period !== 0 : layer % period < period - 1;
-}
-
 /** Each working expert holds three widths and its own output. */
 function expertWidth({ meta, key, embedding, tensors, layerCount }: ShapeReader): number {
   const isExpert = (_: unknown, layer: number) => tensors.has(`blk.${layer}.ffn_down_exps.weight`);
@@ -208,32 +174,4 @@ function vocabularyOf(gguf: Gguf, key: (name: string) => string): number {
   if (typeof tokens === 'object' && 'count' in tokens) return tokens.count;
   const embedded = gguf.tensors.find((tensor) => tensor.name === 'token_embd.weight')?.dims[1];
   return embedded ?? numberOf(gguf.metadata, key('vocab_size')) ?? 0;
-}
-
-/** A whole number of the metadata; of an array its first element; undefined where absent or anything else. */
-export function numberOf(meta: Metadata, key: string): number | undefined {
-  return elementOf(meta, key, 0);
-}
-
-/** A text of the metadata, or undefined. */
-export function textOf(meta: Metadata, key: string): string | undefined {
-  const value = meta.get(key);
-  return typeof value === 'string' ? value : undefined;
-}
-
-/** The value for one layer: of an array its element, else the one number for all layers. */
-function elementOf(meta: Metadata, key: string, index: number): number | undefined {
-  const value = meta.get(key);
-  const element: unknown = Array.isArray(value) ? value[index] : value;
-  return isCount(element) ? element : undefined;
-}
-
-function largest(meta: Metadata, key: string): number {
-  const value = meta.get(key);
-  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return values.filter(isCount).reduce((most, n) => Math.max(most, n), 0);
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

@@ -14,7 +14,7 @@ const MIB = 1024 * 1024;
 
 /** Program, libraries, HTTP threads, token tables: what an instance takes beside its model. */
 export const BASE_BYTES = 300 * MIB;
-/** The most that the host prompt cache gets unless the model's env says otherwise. */
+/** The most that the host prompt cache gets (`LLAMA_ARG_CACHE_RAM`; whole MiB). */
 export const PROMPT_CACHE_CAP = 512 * MIB;
 /** Working memory of a projector beside its weights. */
 const PROJECTOR_WORK = 256 * MIB;
@@ -50,29 +50,7 @@ export function needOf({ gguf, projector, profile }: NeedInput): Need {
     part('host', 'base', BASE_BYTES, 'fixed'),
     ...deviceBase(profile.gpu, launch),
   ].filter(({ bytes }) => bytes > 0);
-  return summed(parts, launch.mapped ? weights.host : 0);
-}
-
-/** Bytes of host RAM that a need takes: its device bytes too where the GPU's memory is the host's. */
-export function hostBytes(need: Need, gpu: Gpu | null): number {
-  if (gpu?.memory !== 'shared') return need.ram;
-  return Object.values(need.vram).reduce((total, bytes) => total + bytes, need.ram);
-}
-
-/**
- * Hard memory limit of the container (bytes): what it takes of the host's RAM and the larger of 10 % and
- * 512 MiB.
- */
-export function memoryLimit(need: Need, gpu: Gpu | null = null): number {
-  const bytes = hostBytes(need, gpu);
-  return Math.ceil(bytes + Math.max(bytes * 0.1, 512 * MIB));
-}
-
-/** Cap of the host prompt cache that the need was made with (bytes, whole MiB): `LLAMA_ARG_CACHE_RAM`. */
-export function promptCacheCap(need: Need): number {
-  return need.parts
-    .filter(({ what }) => what === 'prompt_cache')
-    .reduce((total, { bytes }) => total + bytes, 0);
+  return summed(parts, weights.host);
 }
 
 function part(device: string, what: NeedPart['what'], bytes: number, source: NeedPart['source']): NeedPart {
@@ -100,7 +78,7 @@ function weightParts(plan: WeightPlan): NeedPart[] {
 function contextParts(shape: ModelShape, launch: Launch): NeedPart[] {
   const byDevice = new Map<string, number>();
   for (const [layer, bytes] of contextBytesByLayer(shape, launch).entries()) {
-    const device = launch.kvOnHost ? 'host' : deviceOfLayer(layer, shape.layers.length, launch);
+    const device = deviceOfLayer(layer, shape.layers.length, launch);
     byDevice.set(device, (byDevice.get(device) ?? 0) + bytes);
   }
   return [...byDevice].map(([device, bytes]) => part(device, 'kv', bytes, 'gguf'));
@@ -109,7 +87,7 @@ function contextParts(shape: ModelShape, launch: Launch): NeedPart[] {
 function projectorParts(projector: Gguf | null, launch: Launch): NeedPart[] {
   if (projector === null) return [];
   const weights = projector.tensors.reduce((total, { bytes }) => total + bytes, 0);
-  const device = launch.projectorOnHost ? 'host' : (launch.devices[0] ?? 'host');
+  const device = launch.devices[0] ?? 'host';
   return [part(device, 'projector', weights + PROJECTOR_WORK, 'gguf')];
 }
 
@@ -121,7 +99,6 @@ function deviceBase(gpu: Gpu | null, { gpuLayers }: Launch): NeedPart[] {
 /** Four whole states are enough for one home; newer servers skip a state that is over the cap. */
 function plannedPromptCache(shape: ModelShape, launch: Launch, profile: Profile): number {
   if (profile.task !== 'chat') return 0;
-  if (launch.promptCache !== null) return launch.promptCache;
   const state = slotBytes(shape, launch) + launch.checkpoints * checkpointBytes(shape, launch);
   return Math.ceil(Math.min(4 * state, PROMPT_CACHE_CAP) / MIB) * MIB;
 }

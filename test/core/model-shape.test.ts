@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { elementBytes, tensorBytes } from '../../app/core/gguf-types.ts';
 import { contextBytesByLayer } from '../../app/core/kv-cache.ts';
 import { launchOf } from '../../app/core/launch.ts';
-import { classify, pairProjectors, projectorFits } from '../../app/core/model-kind.ts';
+import { classify, pairedProjector, projectorFits, projectorWidths } from '../../app/core/model-kind.ts';
 import { shapeOf } from '../../app/core/model-shape.ts';
 import { EIGHT_B, GEMMA3_4B, modelSpec, type Shape } from '../support/gguf-shapes.ts';
-import type { Value } from '../support/gguf-writer.ts';
+import type { GgufSpec, Value } from '../support/gguf-writer.ts';
 import { parsed } from '../support/parsed-gguf.ts';
 import { profileOf } from '../support/profiles.ts';
 
@@ -157,22 +157,20 @@ test('pooling tells what a model is for', () => {
 
 test('a projector pairs within its folder, by the nearest name', () => {
   const projectors = ['x/mmproj-gemma-F16.gguf', 'x/mmproj-qwen-F16.gguf', 'y/mmproj-F16.gguf'];
-  assert.equal(pairProjectors('x/qwen-vl-q4.gguf', projectors), 'x/mmproj-qwen-F16.gguf');
-  assert.equal(pairProjectors('y/anything.gguf', projectors), 'y/mmproj-F16.gguf');
-  assert.equal(pairProjectors('z/anything.gguf', projectors), null);
-  assert.equal(pairProjectors('top.gguf', ['mmproj.gguf']), 'mmproj.gguf');
+  assert.equal(pairedProjector('x/qwen-vl-q4.gguf', projectors), 'x/mmproj-qwen-F16.gguf');
+  assert.equal(pairedProjector('y/anything.gguf', projectors), 'y/mmproj-F16.gguf');
+  assert.equal(pairedProjector('z/anything.gguf', projectors), null);
+  assert.equal(pairedProjector('top.gguf', ['mmproj.gguf']), 'mmproj.gguf');
 });
 
 test('a projector of another width does not fit; one that does not say may', () => {
-  const projector = (width: number) =>
-    parsed({ metadata: { 'clip.vision.projection_dim': { u32: width } }, tensors: [] });
-  assert.equal(projectorFits(projector(4096), 4096), true);
-  assert.equal(projectorFits(projector(2560), 4096), false);
-  assert.equal(projectorFits(parsed({ metadata: {}, tensors: [] }), 4096), true);
-  const older = parsed({
+  const fits = (spec: GgufSpec, embedding: number) => projectorFits(projectorWidths(parsed(spec)), embedding);
+  const said: GgufSpec = { metadata: { 'clip.vision.projection_dim': { u32: 4096 } }, tensors: [] };
+  const older: GgufSpec = {
     metadata: { 'clip.vision.projection_dim': { u32: 768 } },
     tensors: [{ name: 'mm.2.weight', type: 1, dims: [1024, 4096] }],
-  });
-  assert.equal(projectorFits(older, 4096), true);
-  assert.equal(projectorFits(older, 2560), false);
+  };
+  assert.deepEqual([fits(said, 4096), fits(said, 2560)], [true, false]);
+  assert.deepEqual([fits(older, 4096), fits(older, 2560)], [true, false]);
+  assert.equal(fits({ metadata: {}, tensors: [] }, 4096), true);
 });

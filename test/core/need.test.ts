@@ -6,7 +6,7 @@ import { typeName } from '../../app/core/gguf-types.ts';
 import { checkpointBytes } from '../../app/core/kv-cache.ts';
 import { launchOf } from '../../app/core/launch.ts';
 import { shapeOf } from '../../app/core/model-shape.ts';
-import { hostBytes, memoryLimit, needOf, promptCacheCap } from '../../app/core/need.ts';
+import { needOf } from '../../app/core/need.ts';
 import type { Gpu, Need, NeedPart, Placement } from '../../app/core/types.ts';
 import { EIGHT_B, F16, modelSpec, SHAPES, type Shape, type ShapeName } from '../support/gguf-shapes.ts';
 import { parsed } from '../support/parsed-gguf.ts';
@@ -164,17 +164,16 @@ test('a projector counts with its weights and room to work in, on the GPU where 
 
 test('an embedding model gets no prompt cache and computes every output of its batch', () => {
   const need = needFor({ ...SMALL, vocabulary: 49152 }, { task: 'embedding', context: 2048 });
-  assert.equal(promptCacheCap(need), 0);
+  assert.equal(bytesOf(need, 'host', 'prompt_cache'), 0);
   assert.ok(bytesOf(need, 'host', 'compute') > 4 * 2048 * 49152);
 });
 
-test('the prompt cache is bounded, whole MiB, and what the model’s env says where it says something', () => {
-  const cap = promptCacheCap(needFor(EIGHT_B));
-  assert.equal(cap, 512 * MIB);
-  assert.equal(promptCacheCap(needFor(SMALL, { context: 256 })) % MIB, 0);
-  assert.equal(promptCacheCap(needFor(SMALL, { env: { LLAMA_ARG_CACHE_RAM: '64' } })), 64 * MIB);
-  assert.equal(promptCacheCap(needFor(SMALL, { env: { LLAMA_ARG_CACHE_RAM: '0' } })), 0);
-  assert.equal(promptCacheCap(needFor(EIGHT_B, { env: { LLAMA_ARG_CACHE_RAM: '-1' } })), cap);
+test('the prompt cache is bounded, whole MiB, and for a small context no more than it can use', () => {
+  const cap = (need: Need) => bytesOf(need, 'host', 'prompt_cache');
+  assert.equal(cap(needFor(EIGHT_B)), 512 * MIB);
+  const small = needFor(SMALL, { context: 256 });
+  assert.equal(cap(small), 4 * bytesOf(small, 'host', 'kv'));
+  assert.equal(cap(needFor(SMALL, { context: 300 })) % MIB, 0);
 });
 
 test('layers are shared evenly among the devices, the output with the last', () => {
@@ -189,15 +188,6 @@ test('a split keeps the first layers on the host', () => {
   const split = needFor(EIGHT_B, { placement: 'split', env });
   assert.equal(bytesOf(split, 'Vulkan0', 'kv') / MIB, 512);
   assert.equal(bytesOf(split, 'host', 'kv') / MIB, 512);
-});
-
-test('the limit is the need and the larger of a tenth and 512 MiB, device bytes included where they are RAM', () => {
-  const small = needFor(SMALL, { placement: 'gpu' });
-  const large = needFor(EIGHT_B);
-  assert.equal(hostBytes(small, { ...VULKAN, memory: 'dedicated' }), small.ram);
-  assert.equal(hostBytes(small, VULKAN), small.ram + (small.vram['Vulkan0'] ?? 0));
-  assert.equal(memoryLimit(small, VULKAN), hostBytes(small, VULKAN) + 512 * MIB);
-  assert.equal(memoryLimit(large), Math.ceil(large.ram + large.ram / 10));
 });
 
 const shapeNames = Object.keys(SHAPES) as ShapeName[];
@@ -233,7 +223,7 @@ test('property: the parts sum to the totals, each is positive', () => {
 });
 
 test('property: a need never shrinks when context or parallel grows', () => {
-  const size = (need: Need) => hostBytes(need, VULKAN);
+  const size = (need: Need) => need.parts.reduce((sum, { bytes }) => sum + bytes, 0);
   fc.assert(
     fc.property(
       anyShape,

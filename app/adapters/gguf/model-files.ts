@@ -1,28 +1,38 @@
 /**
  * Every usable model below the models folder, and a problem for each file that is not.
  */
-import type { Gguf } from '../../core/gguf-types.ts';
-import { classify, type Kind, pairProjectors, projectorFits } from '../../core/model-kind.ts';
+import {
+  classify,
+  type Kind,
+  pairedProjector,
+  projectorFits,
+  projectorWidths,
+} from '../../core/model-kind.ts';
 import { shapeOf } from '../../core/model-shape.ts';
-import type { Problem } from '../../core/types.ts';
 import { AppError, systemCode } from '../../errors.ts';
 import type { ModelFile, ModelFiles } from '../../ports.ts';
-import { readModel, shardNames, shardOf } from './model-header.ts';
+import { identity, readModel, shardNames, shardOf } from './model-header.ts';
 import { problemOf, problems } from './problems.ts';
-import { listModels } from './walk.ts';
+import { type Found, listModels } from './walk.ts';
 
 /** The part of a logger that is used here; pino fits. */
 export interface ScanLog {
   debug(details: Readonly<Record<string, unknown>>, text: string): void;
 }
 
-interface Read {
+/** What the scan needs to know of a file; small, so that it is kept from scan to scan. */
+interface Description {
   readonly file: string;
-  readonly gguf: Gguf;
+  readonly size: number;
   readonly kind: Kind;
+  readonly embedding: number;
+  readonly trainedContext: number | null;
+  readonly architecture: string;
+  /** Widths of a projector's vectors. */
+  readonly widths: readonly number[];
 }
 
-/** Scans anew at each call; headers that did not change since are read again (0.1 s for the largest). */
+/** `scan` looks at every file and reads the headers of those that are new or changed. It never rejects for one. */
 export function modelFiles({
   modelsFolder,
   log,
@@ -30,72 +40,80 @@ export function modelFiles({
   readonly modelsFolder: string;
   readonly log?: ScanLog;
 }): ModelFiles {
+  let known: ReadonlyMap<string, Description> = new Map();
+
+  async function describe(file: string, seen: Map<string, Description>): Promise<Description> {
+    const key = await identity(modelsFolder, file);
+    const description = known.get(key) ?? (await read(modelsFolder, file));
+    if (!known.has(key) && description.kind.kind === 'other') {
+      log?.debug({ file, why: description.kind.why }, 'file is no model of its own');
+    }
+    seen.set(key, description);
+    return description;
+  }
+
   return {
     async scan() {
-      const listed = await listModels(modelsFolder).catch((error: unknown) =>
-        folderProblem(modelsFolder, error),
-      );
+      const listed = await list(modelsFolder);
       const found = [...listed.problems];
-      const read: Read[] = [];
-      for (const file of listed.files.filter((name) => isFirst(name, listed.files))) {
+      const seen = new Map<string, Description>();
+      const described: Description[] = [];
+      for (const file of firstShards(listed.files)) {
         try {
-          const { gguf } = await readModel(modelsFolder, file);
-          read.push({ file, gguf, kind: classify(file, gguf) });
+          described.push(await describe(file, seen));
         } catch (error) {
           const problem = problemOf(error);
           if (problem === undefined) throw AppError.from(error);
           found.push(problem);
         }
       }
-      for (const { file, kind } of read) {
-        if (kind.kind === 'other') log?.debug({ file, why: kind.why }, 'file is no model of its own');
-      }
-      const files = usable(read);
+      known = seen;
+      const files = usable(described);
       if (files.length === 0 && found.length === 0) found.push(problems.folderEmpty(modelsFolder));
       return { files, problems: found };
     },
   };
 }
 
-/** Later shards belong to their first one; where that is missing, the lowest present part stands for it. */
-function isFirst(file: string, all: readonly string[]): boolean {
-  const shard = shardOf(file);
-  if (shard === undefined || shard.index === 1) return true;
-  const names = shardNames(file);
-  return names.find((name) => all.includes(name)) === file;
+async function read(modelsFolder: string, file: string): Promise<Description> {
+  const gguf = await readModel(modelsFolder, file);
+  const kind = classify(file, gguf);
+  const { embedding, trainedContext, architecture } = shapeOf(gguf);
+  const widths = kind.kind === 'projector' ? projectorWidths(gguf) : [];
+  return { file, size: gguf.size, kind, embedding, trainedContext, architecture, widths };
 }
 
-function usable(read: readonly Read[]): readonly ModelFile[] {
-  const projectors = read.filter(({ kind }) => kind.kind === 'projector');
-  return read.flatMap(({ file, gguf, kind }) => {
-    if (kind.kind !== 'model') return [];
-    const shape = shapeOf(gguf);
-    const fitting = projectors.filter((projector) => projectorFits(projector.gguf, shape.embedding));
-    return [
-      {
-        file,
-        size: gguf.size,
-        projector: pairProjectors(
-          file,
-          fitting.map((projector) => projector.file),
-        ),
-        trainedContext: shape.trainedContext,
-        architecture: shape.architecture,
-        pooling: kind.pooling,
-      },
-    ];
+/** Later shards belong to their first one; where that is missing, the lowest present part stands for it. */
+function firstShards(files: readonly string[]): readonly string[] {
+  const present = new Set(files);
+  return files.filter((file) => {
+    const shard = shardOf(file);
+    if (shard === undefined || shard.index === 1) return true;
+    return shardNames(file).find((name) => present.has(name)) === file;
   });
 }
 
-function folderProblem(
-  folder: string,
-  error: unknown,
-): { readonly files: readonly string[]; readonly problems: readonly Problem[] } {
-  const code = systemCode(error);
-  if (code === undefined) throw AppError.from(error);
-  const missing = code === 'ENOENT' || code === 'ENOTDIR';
-  return {
-    files: [],
-    problems: [missing ? problems.folderMissing(folder) : problems.folderUnreadable(folder, code)],
-  };
+function usable(described: readonly Description[]): readonly ModelFile[] {
+  const projectors = described.filter(({ kind }) => kind.kind === 'projector');
+  return described.flatMap(({ file, size, kind, embedding, trainedContext, architecture }) => {
+    if (kind.kind !== 'model') return [];
+    const fitting = projectors.filter(({ widths }) => projectorFits(widths, embedding));
+    const projector = pairedProjector(
+      file,
+      fitting.map((one) => one.file),
+    );
+    return [{ file, size, projector, trainedContext, architecture, pooling: kind.pooling }];
+  });
+}
+
+async function list(folder: string): Promise<Found> {
+  try {
+    return await listModels(folder);
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw AppError.from(error);
+    const missing = code === 'ENOENT' || code === 'ENOTDIR';
+    const problem = missing ? problems.folderMissing(folder) : problems.folderUnreadable(folder, code);
+    return { files: [], problems: [problem] };
+  }
 }

@@ -17,6 +17,10 @@ export interface Found {
   readonly problems: readonly Problem[];
 }
 
+function isBelow(root: string, path: string): boolean {
+  return path === root || isInside(root, path);
+}
+
 /** Rejects with a system error only where the folder itself cannot be read. */
 export async function listModels(folder: string): Promise<Found> {
   const root = await realpath(folder);
@@ -41,7 +45,7 @@ export async function listModels(folder: string): Promise<Found> {
     const isModel = /\.gguf$/i.test(name);
     try {
       const info = await stat(path);
-      if (isLink && !isInside(root, await realpath(path))) {
+      if (isLink && !isBelow(root, await realpath(path))) {
         if (isModel || info.isDirectory()) found.problems.push(problems.outside(name));
         return;
       }

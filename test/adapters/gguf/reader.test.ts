@@ -163,7 +163,7 @@ test('a file that is not there is missing', async (t) => {
   assert.equal(await problemCode(join(await temporaryFolder(t), 'none.gguf')), 'model_missing');
 });
 
-test('property: any damage of the header is a problem or a header, nothing else', async (t) => {
+test('property: damage of the header gives a problem or a header, nothing else', async (t) => {
   const path = join(await temporaryFolder(t), 'a.gguf');
   const spec = modelSpec({ ...SMALL, vocabulary: 10 });
   const { header, size } = ggufHeader(spec);

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { detectGpus } from '../../../app/adapters/host/gpus.ts';
+import { host } from '../../../app/adapters/host/memory.ts';
+import { gpuHeadroom, gpusInUse } from '../../../app/core/gpu-detection.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
+
+const fixtures = new URL('../../fixtures/host/', import.meta.url);
+const machines: Record<string, { readonly files: Record<string, string> }> = JSON.parse(
+  readFileSync(new URL('cards.json', fixtures), 'utf8'),
+);
+const GIB = 1024 ** 3;
+
+async function detect(t: TestContext, machine: string) {
+  const root = await temporaryFolder(t);
+  for (const [file, text] of Object.entries(machines[machine]?.files ?? {})) {
+    await mkdir(dirname(join(root, file)), { recursive: true });
+    await writeFile(join(root, file), text);
+  }
+  return detectGpus({ sys: join(root, 'sys'), proc: join(root, 'proc') });
+}
+
+test('integrated graphics alone are offered with the reason, not switched on', async (t) => {
+  const gpus = await detect(t, 'zimaboard');
+  assert.equal(gpus.length, 1);
+  const [only] = gpus;
+  assert.deepEqual(only?.gpu, {
+    name: 'Intel graphics 46d4',
+    kind: 'intel',
+    engine: 'local',
+    devices: ['Vulkan0'],
+    env: {},
+    memory: 'shared',
+    total: null,
+    headroom: 512 * 1024 * 1024,
+  });
+  assert.equal(only?.use, 'offered');
+  assert.match(only?.why ?? '', /only when the configuration names it/);
+  assert.deepEqual(only?.nodes, ['/dev/dri/card0', '/dev/dri/renderD128']);
+  assert.deepEqual(gpusInUse(gpus), []);
+});
+
+test('an NVIDIA card is used, the integrated graphics beside it are hidden', async (t) => {
+  const gpus = await detect(t, 'zimacube');
+  assert.deepEqual(
+    gpus.map(({ gpu, use }) => [gpu.name, gpu.kind, gpu.devices, gpu.memory, use]),
+    [
+      ['Intel graphics 46a6', 'intel', ['Vulkan0'], 'shared', 'hidden'],
+      ['NVIDIA RTX A2000', 'nvidia', ['CUDA0'], 'dedicated', 'on'],
+    ],
+  );
+  assert.deepEqual(
+    gpusInUse(gpus).map(({ name }) => name),
+    ['NVIDIA RTX A2000'],
+  );
+  assert.deepEqual(gpus[1]?.nodes, []);
+});
+
+test('several NVIDIA cards are numbered in the order of the bus, and told to be', async (t) => {
+  const gpus = gpusInUse(await detect(t, 'nvidiaTwo'));
+  assert.deepEqual(
+    gpus.map(({ name, devices, env }) => [name, devices, env]),
+    [
+      ['NVIDIA GeForce RTX 3060', ['CUDA0'], { CUDA_DEVICE_ORDER: 'PCI_BUS_ID' }],
+      ['Tesla T4', ['CUDA1'], { CUDA_DEVICE_ORDER: 'PCI_BUS_ID' }],
+    ],
+  );
+});
+
+test('a card without its driver is a problem with a fix, and hides nothing', async (t) => {
+  const gpus = await detect(t, 'nvidiaNoDriver');
+  const card = gpus.find(({ gpu }) => gpu.kind === 'nvidia');
+  assert.equal(card?.use, 'unusable');
+  assert.equal(card?.problem?.code, 'gpu_driver_missing');
+  assert.match(card?.problem?.text ?? '', /nouveau/);
+  assert.equal(gpus.find(({ integrated }) => integrated)?.use, 'offered');
+});
+
+test('a Radeon card is used by ROCm with its memory, the processor’s graphics are hidden', async (t) => {
+  const gpus = await detect(t, 'amd');
+  assert.deepEqual(
+    gpus.map(({ gpu, use }) => [gpu.kind, gpu.devices, gpu.memory, gpu.total, use]),
+    [
+      ['amd', ['ROCm0'], 'dedicated', 12868124672, 'on'],
+      ['vulkan', ['Vulkan0'], 'shared', null, 'hidden'],
+    ],
+  );
+  assert.deepEqual(gpus[0]?.nodes, ['/dev/dri/card1', '/dev/dri/renderD129']);
+});
+
+test('without ROCm’s kernel interface a Radeon card is used by Vulkan', async (t) => {
+  const files = machines['amd']?.files ?? {};
+  const without = Object.fromEntries(Object.entries(files).filter(([file]) => !file.includes('kfd')));
+  machines['amdWithoutKfd'] = { files: without };
+  assert.deepEqual(
+    gpusInUse(await detect(t, 'amdWithoutKfd')).map(({ kind }) => kind),
+    ['vulkan'],
+  );
+});
+
+test('an Arc card is discrete, graphics on the root bus are not', async (t) => {
+  const gpus = await detect(t, 'arc');
+  assert.deepEqual(
+    gpus.map(({ gpu, use }) => [gpu.kind, gpu.devices, gpu.memory, use]),
+    [
+      ['intel', ['Vulkan0'], 'shared', 'hidden'],
+      ['intel', ['Vulkan0'], 'dedicated', 'on'],
+    ],
+  );
+});
+
+test('management graphics and a machine without a bus have no GPU', async (t) => {
+  assert.deepEqual(await detect(t, 'server'), []);
+  assert.deepEqual(await detect(t, 'none'), []);
+});
+
+test('headroom is 512 MiB; where another holds the card, the larger of a tenth and 2 GiB', () => {
+  assert.equal(gpuHeadroom(8 * GIB, false), GIB / 2);
+  assert.equal(gpuHeadroom(8 * GIB, true), 2 * GIB);
+  assert.equal(gpuHeadroom(40 * GIB, true), 4 * GIB);
+  assert.equal(gpuHeadroom(null, true), 2 * GIB);
+});
+
+test('the host’s memory and pressure are read from procfs', async (t) => {
+  const proc = await temporaryFolder(t);
+  const put = async (file: string, fixture: string) => {
+    await mkdir(dirname(join(proc, file)), { recursive: true });
+    await cp(new URL(fixture, fixtures), join(proc, file));
+  };
+  await put('meminfo', 'meminfo-zimaboard.txt');
+  const { sample, pressure } = host({ proc });
+  const plain = await sample();
+  assert.equal(plain.total, 7954348 * 1024);
+  assert.deepEqual(await pressure(), { pressure: null, paging: null });
+  await put('spl/kstat/zfs/arcstats', 'arcstats.txt');
+  await put('pressure/memory', 'pressure-memory.txt');
+  await put('vmstat', 'vmstat.txt');
+  assert.ok((await sample()).available > plain.available);
+  const read = await pressure();
+  assert.equal(read.pressure?.some.avg10, 12.5);
+  assert.equal(read.paging?.swappedIn, 5120);
+});
+
+test('a procfs without memory figures is an error, not a zero', async (t) => {
+  const proc = await temporaryFolder(t);
+  await assert.rejects(host({ proc }).sample(), { code: 'host_unreadable' });
+});
+
+test('this machine’s own procfs and sysfs are readable', async () => {
+  const { total, available } = await host().sample();
+  assert.ok(available > 0 && available <= total);
+  assert.ok(Array.isArray(await detectGpus()));
+});
