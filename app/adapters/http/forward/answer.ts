@@ -42,6 +42,13 @@ export interface Answer {
 /** A body up to this size goes out in one write with its head: node joins them only as strings. */
 const ONE_WRITE_BYTES = 32 * 1024;
 
+const LAST_CHUNK = '0\r\n\r\n';
+
+/** Bytes as a chunk of HTTP/1.1, one latin1 character a byte. */
+function chunkOf(bytes: Buffer): string {
+  return `${bytes.length.toString(16)}\r\n${bytes.toString('latin1')}\r\n`;
+}
+
 /** What an answer needs of its request. */
 export interface AnswerOf {
   /** Asked when a head is written. */
@@ -52,6 +59,25 @@ export interface AnswerOf {
 
 export function answerTo(res: ServerResponse, protocol: Protocol, { facts, drained }: AnswerOf): Answer {
   let open: 'no' | 'stream' | 'whole' = 'no';
+  let framed = false;
+
+  /** Node sends each chunk as four pieces; framed here it is one. */
+  function frameOurselves(): void {
+    framed = res.chunkedEncoding;
+    if (framed) res.chunkedEncoding = false;
+  }
+
+  function write(bytes: Buffer): void {
+    // A chunk without bytes would be the last one.
+    if (bytes.length === 0) return;
+    if (framed) res.write(chunkOf(bytes), 'latin1');
+    else res.write(bytes);
+  }
+
+  function end(): void {
+    if (framed) res.end(LAST_CHUNK, 'latin1');
+    else res.end();
+  }
 
   function openStream(contentType = 'text/event-stream'): void {
     if (open !== 'no') return;
@@ -59,11 +85,13 @@ export function answerTo(res: ServerResponse, protocol: Protocol, { facts, drain
     res.on('drain', drained);
     const head = ['Content-Type', contentType, 'Cache-Control', 'no-cache', 'X-Accel-Buffering', 'no'];
     res.writeHead(200, answerHeaders(facts(), head));
+    frameOurselves();
   }
 
   function endStream(text: string): void {
     openStream();
-    res.end(text);
+    write(Buffer.from(text));
+    end();
   }
 
   function whole(head: BackendHead, parts: readonly Buffer[]): void {
@@ -95,16 +123,12 @@ export function answerTo(res: ServerResponse, protocol: Protocol, { facts, drain
       res.on('drain', drained);
       res.writeHead(head.status, headers(head, contentLength));
     },
-    write(bytes) {
-      res.write(bytes);
-    },
+    write,
     comment(text) {
       openStream();
-      res.write(`: ${text}\n\n`);
+      write(Buffer.from(`: ${text}\n\n`));
     },
-    end() {
-      res.end();
-    },
+    end,
     whole,
     fail(error) {
       if (open === 'whole') res.destroy();
@@ -114,8 +138,9 @@ export function answerTo(res: ServerResponse, protocol: Protocol, { facts, drain
     pass(kept) {
       if (kept.kind === 'event') {
         openStream();
-        if (kept.before.length > 0) res.write(kept.before);
-        res.end(kept.event);
+        write(kept.before);
+        write(kept.event);
+        end();
       } else if (open === 'no') whole(kept.head, [kept.body]);
       else if (open === 'stream') endStream(protocol.wrapError(oneLine(kept.body)));
       else res.destroy();

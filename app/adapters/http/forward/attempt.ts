@@ -122,22 +122,22 @@ export function newAttempt(options: AttemptOptions): Attempt {
       }
     },
     onResponseEnd() {
-      lane.release();
+      lane.release(options.stream);
       if (settled || receiver === null) return;
       const failure = receiver.end();
       if (failure === null) complete();
       else fail(failure);
     },
     onResponseError() {
-      lane.release();
+      lane.release(options.stream);
       if (!settled) cut();
     },
   };
   return {
     send() {
-      const { path, body, stream } = options;
+      const { path, body } = options;
       const { client, headers } = lane;
-      client.dispatch({ path, method: 'POST', headers, body, reset: stream }, handler);
+      client.dispatch({ path, method: 'POST', headers, body }, handler);
     },
     cancel() {
       if (settle()) controller?.abort(CANCELLED);

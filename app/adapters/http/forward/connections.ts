@@ -8,6 +8,7 @@ import net from 'node:net';
 import { Client } from 'undici';
 import type { InstanceId } from '../../../core/request.ts';
 import { AppError } from '../../../errors.ts';
+import type { Clock } from '../../../ports.ts';
 import type { Target } from './options.ts';
 
 /** One client, lent to one attempt at a time. */
@@ -20,8 +21,8 @@ export interface Lane {
   carried: number;
   /** We destroyed it ourselves. */
   closed: boolean;
-  /** Gives it back for the next attempt. */
-  release(): void;
+  /** Gives it back for the next attempt; after a stream only once the server has had time to close it. */
+  release(streamed: boolean): void;
 }
 
 export interface Connections {
@@ -35,13 +36,22 @@ interface Entry {
   readonly target: Target;
   readonly headers: string[];
   readonly free: Lane[];
+  /** Carried a stream just now: first in, first out. */
+  readonly resting: { readonly lane: Lane; readonly until: number }[];
   readonly all: Set<Lane>;
 }
+
+/**
+ * llama-server closes a connection within 0.4 ms after a stream though it announces keep-alive. What it has
+ * not closed after this long it means to keep.
+ */
+const REST_MS = 10;
 
 /** `connectMs` is read at each connect. */
 export function connections(
   targetOf: (instance: InstanceId) => Target | undefined,
   connectMs: () => number,
+  clock: Clock,
 ): Connections {
   const entries = new Map<InstanceId, Entry>();
 
@@ -51,7 +61,7 @@ export function connections(
     const target = targetOf(instance);
     if (target === undefined) return undefined;
     const headers = ['content-type', 'application/json', 'authorization', `Bearer ${target.key}`];
-    const entry = { target, headers, free: [], all: new Set<Lane>() };
+    const entry = { target, headers, free: [], resting: [], all: new Set<Lane>() };
     entries.set(instance, entry);
     return entry;
   }
@@ -73,12 +83,20 @@ export function connections(
       headers: entry.headers,
       carried: 0,
       closed: false,
-      release() {
-        if (!lane.closed) entry.free.push(lane);
+      release(streamed) {
+        if (lane.closed) return;
+        if (streamed) entry.resting.push({ lane, until: clock.now().mono + REST_MS });
+        else entry.free.push(lane);
       },
     };
     entry.all.add(lane);
     return lane;
+  }
+
+  function rested({ resting }: Entry): Lane | undefined {
+    const [first] = resting;
+    if (first === undefined || clock.now().mono < first.until) return undefined;
+    return resting.shift()?.lane;
   }
 
   function close(instance: InstanceId): void {
@@ -95,7 +113,7 @@ export function connections(
     take(instance, fresh) {
       const entry = entryOf(instance);
       if (entry === undefined) return undefined;
-      return (fresh ? undefined : entry.free.pop()) ?? open(entry);
+      return (fresh ? undefined : (entry.free.pop() ?? rested(entry))) ?? open(entry);
     },
     close,
     closeAll() {

@@ -36,7 +36,7 @@ const REFUSED_BODY_MS = 5000;
 export function modelApi(options: ModelApiOptions): ModelApi {
   const shared: Shared = {
     options,
-    connections: connections(options.targetOf, () => options.settings().connectMs),
+    connections: connections(options.targetOf, () => options.settings().connectMs, options.clock),
     alarms: alarms(options.clock),
     speeds: speeds(),
   };
