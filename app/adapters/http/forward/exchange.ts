@@ -113,12 +113,12 @@ function granted(x: Exchange, grant: Grant): void {
   x.grantedAt = clock.now().mono;
   x.kept = null;
   x.backendMs = null;
-  const lane = shared.connections.take(grant.instance, grant.freshConnection);
-  if (lane === undefined) {
+  const taken = shared.connections.take(grant.instance, grant.freshConnection);
+  if (taken === undefined) {
     gate.attemptEnded(call.id, { kind: 'failed', failure: { kind: 'refused' }, forwarded: 'nothing' });
     return;
   }
-  x.model = lane.model;
+  x.model = taken.model;
   if (answer.headSent() && grant.attempt > 1) answer.comment(changedPlacement(grant));
   const forwarding: Forwarding = {
     shared,
@@ -126,7 +126,7 @@ function granted(x: Exchange, grant: Grant): void {
     answer,
     streams: x.streams,
     grant,
-    lane,
+    taken,
     missed: (what) => missed(x, what),
     begun() {
       x.backendMs = clock.now().mono - x.grantedAt;
