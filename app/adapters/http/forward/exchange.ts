@@ -53,8 +53,9 @@ export function exchange(shared: Shared, call: Call): void {
     over: false,
   };
   if (x.streams) {
-    const { clock } = shared.options;
-    x.stopKeepalive = keepalive(clock, call.settings.keepaliveMs, () => x.answer.comment('keepalive'));
+    const { alarms, options } = shared;
+    const beat = () => x.answer.comment('keepalive');
+    x.stopKeepalive = keepalive(options.clock, alarms, call.settings.keepaliveMs, beat);
   }
   const box: Box = { x };
   call.res.on('close', () => {

@@ -223,3 +223,21 @@ test('one timer serves all deadlines: each rings at its time, a removed one neve
   clock.advance(10_000);
   assert.equal(rung.length, 3);
 });
+
+test('an alarm that another one removes as both come due does not ring', () => {
+  const clock = manualClock();
+  const list = alarms(clock);
+  const rung: string[] = [];
+  const second = { at: clock.now().mono + 100, index: 0, ring: () => rung.push('second') };
+  list.add({
+    at: clock.now().mono + 100,
+    index: 0,
+    ring() {
+      rung.push('first');
+      list.remove(second);
+    },
+  });
+  list.add(second);
+  clock.advance(1000);
+  assert.deepEqual(rung, ['first']);
+});
