@@ -3,7 +3,7 @@
  * the head is sent, and the client's pace; nothing of instances.
  */
 import type { ServerResponse } from 'node:http';
-import { errorHeaders, type OwnError } from '../errors.ts';
+import { errorHeaders, type OwnError, ownError } from '../errors.ts';
 import { type AnswerFacts, answerHeaders } from './headers.ts';
 import type { Protocol } from './protocols.ts';
 
@@ -26,8 +26,8 @@ export interface Answer {
   full(): boolean;
   /** Sends the head of a stream, once. */
   openStream(contentType?: string): void;
-  /** Sends the head of an answer that is not a stream but too large to hold. */
-  openWhole(head: BackendHead, contentLength: string | null): void;
+  /** Sends the head of an answer that is not a stream but too large to hold; false: a stream is open. */
+  openWhole(head: BackendHead, contentLength: string | null): boolean;
   write(bytes: Buffer): void;
   /** A comment in the stream; opens it. */
   comment(text: string): void;
@@ -95,6 +95,10 @@ export function answerTo(res: ServerResponse, protocol: Protocol, { facts, drain
   }
 
   function whole(head: BackendHead, parts: readonly Buffer[]): void {
+    if (open === 'stream') {
+      fail(notAStream(facts().requestId));
+      return;
+    }
     let length = 0;
     for (const part of parts) length += part.length;
     res.writeHead(head.status, headers(head, String(length)));
@@ -114,14 +118,22 @@ export function answerTo(res: ServerResponse, protocol: Protocol, { facts, drain
     return answerHeaders(facts(), list);
   }
 
+  function fail(error: OwnError): void {
+    if (open === 'whole') res.destroy();
+    else if (open === 'stream') endStream(protocol.errorEvent(error));
+    else sendOwn(res, protocol.errorBody(error), error, answerHeaders(facts(), []));
+  }
+
   return {
     headSent: () => open !== 'no',
     full: () => res.writableNeedDrain,
     openStream,
     openWhole(head, contentLength) {
+      if (open === 'stream') return false;
       open = 'whole';
       res.on('drain', drained);
       res.writeHead(head.status, headers(head, contentLength));
+      return true;
     },
     write,
     comment(text) {
@@ -130,11 +142,7 @@ export function answerTo(res: ServerResponse, protocol: Protocol, { facts, drain
     },
     end,
     whole,
-    fail(error) {
-      if (open === 'whole') res.destroy();
-      else if (open === 'stream') endStream(protocol.errorEvent(error));
-      else sendOwn(res, protocol.errorBody(error), error, answerHeaders(facts(), []));
-    },
+    fail,
     pass(kept) {
       if (kept.kind === 'event') {
         openStream();
@@ -161,6 +169,11 @@ export function sendOwn(
   for (let i = extra.length > 0 ? 2 : 0; i < own.length; i += 2) list.push(own[i] ?? '', own[i + 1] ?? '');
   res.writeHead(error.status, list);
   res.end(body);
+}
+
+/** The head said that a stream comes, and then none did. */
+function notAStream(requestId: string): OwnError {
+  return ownError('backend_failed', 'The instance sent no stream, though one was asked for.', requestId);
 }
 
 /** An event's data has no line breaks; JSON may be sent without them. */

@@ -8,7 +8,7 @@ import type { Timings } from './timings.ts';
 import type { Missed } from './watch.ts';
 
 export function ended(x: Exchange, end: AttemptEnd): void {
-  const { gate } = x.shared.options;
+  const { gate, log } = x.shared.options;
   x.attempt = null;
   if (end.kind === 'completed') {
     measure(x, end.timings);
@@ -17,7 +17,13 @@ export function ended(x: Exchange, end: AttemptEnd): void {
     return;
   }
   x.kept = end.kept;
-  gate.attemptEnded(x.call.id, { kind: 'failed', failure: end.failure, forwarded: end.forwarded });
+  const { placement, attempt } = x.grant ?? {};
+  const { failure, forwarded } = end;
+  log.debug(
+    { requestId: x.call.requestId, model: x.model, placement, attempt, failure, forwarded },
+    'attempt failed',
+  );
+  gate.attemptEnded(x.call.id, { kind: 'failed', failure, forwarded });
 }
 
 function measure({ shared, streams, grant, model, backendMs }: Exchange, timings: Timings | null): void {
