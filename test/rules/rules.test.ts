@@ -71,7 +71,6 @@ const HOMES: Readonly<Record<string, RegExp>> = {
   dockerode: /^app\/adapters\/docker\//,
   express: /^app\/adapters\/http\//,
   'prom-client': /^app\/adapters\/http\//,
-  undici: /^app\/adapters\/(http|docker)\//,
   mqtt: /^app\/adapters\/mqtt\//,
   'mqtt-packet': /^app\/adapters\/mqtt\//,
   aedes: /^app\/adapters\/mqtt\//,

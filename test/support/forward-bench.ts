@@ -122,7 +122,7 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
     catalog: () => options.catalog ?? [CHAT],
     clock: options.clock ?? systemClock,
     metrics: { attempt: (one) => void attempts.push(one), request: (one) => requests.add(one) },
-    log: { debug() {}, warn() {} },
+    log: { debug() {} },
   });
   const server = createServer((req, res) =>
     api.handler(req, res, () => {

@@ -9,9 +9,9 @@ import type { Clock } from '../../../ports.ts';
 export interface Alarm {
   /** Monotonic ms; Infinity: none. */
   at: number;
-  /** Place in the list; kept by `Alarms`. */
+  /** Place in the list, -1 outside; kept by `Alarms`. */
   index: number;
-  /** Called at or after `at`, at most once for each value of it. */
+  /** Called at or after `at`, at most once for each value of it; may move `at` on. */
   ring(): void;
 }
 
@@ -42,6 +42,8 @@ export function alarms(clock: Clock): Alarms {
     timerAt = Number.POSITIVE_INFINITY;
     const now = clock.now().mono;
     for (const due of list.filter((alarm) => alarm.at <= now)) {
+      // One that rang before it may have removed it.
+      if (due.index < 0) continue;
       due.at = Number.POSITIVE_INFINITY;
       due.ring();
     }
@@ -61,9 +63,11 @@ export function alarms(clock: Clock): Alarms {
     },
     remove(alarm) {
       const last = list.pop();
-      if (last === undefined || last === alarm) return;
-      list[alarm.index] = last;
-      last.index = alarm.index;
+      if (last !== undefined && last !== alarm) {
+        list[alarm.index] = last;
+        last.index = alarm.index;
+      }
+      alarm.index = -1;
     },
     close() {
       cancel?.();

@@ -3,7 +3,7 @@
  * the head is sent, and the client's pace; nothing of instances.
  */
 import type { ServerResponse } from 'node:http';
-import { errorHeaders, type OwnError } from '../errors.ts';
+import { errorHeaders, type OwnError, ownError } from '../errors.ts';
 import { type AnswerFacts, answerHeaders } from './headers.ts';
 import type { Protocol } from './protocols.ts';
 
@@ -26,8 +26,8 @@ export interface Answer {
   full(): boolean;
   /** Sends the head of a stream, once. */
   openStream(contentType?: string): void;
-  /** Sends the head of an answer that is not a stream but too large to hold. */
-  openWhole(head: BackendHead, contentLength: string | null): void;
+  /** Sends the head of an answer that is not a stream but too large to hold; false: a stream is open. */
+  openWhole(head: BackendHead, contentLength: string | null): boolean;
   write(bytes: Buffer): void;
   /** A comment in the stream; opens it. */
   comment(text: string): void;
@@ -42,6 +42,13 @@ export interface Answer {
 /** A body up to this size goes out in one write with its head: node joins them only as strings. */
 const ONE_WRITE_BYTES = 32 * 1024;
 
+const LAST_CHUNK = '0\r\n\r\n';
+
+/** Bytes as a chunk of HTTP/1.1, one latin1 character a byte. */
+function chunkOf(bytes: Buffer): string {
+  return `${bytes.length.toString(16)}\r\n${bytes.toString('latin1')}\r\n`;
+}
+
 /** What an answer needs of its request. */
 export interface AnswerOf {
   /** Asked when a head is written. */
@@ -52,6 +59,25 @@ export interface AnswerOf {
 
 export function answerTo(res: ServerResponse, protocol: Protocol, { facts, drained }: AnswerOf): Answer {
   let open: 'no' | 'stream' | 'whole' = 'no';
+  let framed = false;
+
+  /** Node sends each chunk as four pieces; framed here it is one. */
+  function frameOurselves(): void {
+    framed = res.chunkedEncoding;
+    if (framed) res.chunkedEncoding = false;
+  }
+
+  function write(bytes: Buffer): void {
+    // A chunk without bytes would be the last one.
+    if (bytes.length === 0) return;
+    if (framed) res.write(chunkOf(bytes), 'latin1');
+    else res.write(bytes);
+  }
+
+  function end(): void {
+    if (framed) res.end(LAST_CHUNK, 'latin1');
+    else res.end();
+  }
 
   function openStream(contentType = 'text/event-stream'): void {
     if (open !== 'no') return;
@@ -59,14 +85,20 @@ export function answerTo(res: ServerResponse, protocol: Protocol, { facts, drain
     res.on('drain', drained);
     const head = ['Content-Type', contentType, 'Cache-Control', 'no-cache', 'X-Accel-Buffering', 'no'];
     res.writeHead(200, answerHeaders(facts(), head));
+    frameOurselves();
   }
 
   function endStream(text: string): void {
     openStream();
-    res.end(text);
+    write(Buffer.from(text));
+    end();
   }
 
   function whole(head: BackendHead, parts: readonly Buffer[]): void {
+    if (open === 'stream') {
+      fail(notAStream(facts().requestId));
+      return;
+    }
     let length = 0;
     for (const part of parts) length += part.length;
     res.writeHead(head.status, headers(head, String(length)));
@@ -86,36 +118,37 @@ export function answerTo(res: ServerResponse, protocol: Protocol, { facts, drain
     return answerHeaders(facts(), list);
   }
 
+  function fail(error: OwnError): void {
+    if (open === 'whole') res.destroy();
+    else if (open === 'stream') endStream(protocol.errorEvent(error));
+    else sendOwn(res, protocol.errorBody(error), error, answerHeaders(facts(), []));
+  }
+
   return {
     headSent: () => open !== 'no',
     full: () => res.writableNeedDrain,
     openStream,
     openWhole(head, contentLength) {
+      if (open === 'stream') return false;
       open = 'whole';
       res.on('drain', drained);
       res.writeHead(head.status, headers(head, contentLength));
+      return true;
     },
-    write(bytes) {
-      res.write(bytes);
-    },
+    write,
     comment(text) {
       openStream();
-      res.write(`: ${text}\n\n`);
+      write(Buffer.from(`: ${text}\n\n`));
     },
-    end() {
-      res.end();
-    },
+    end,
     whole,
-    fail(error) {
-      if (open === 'whole') res.destroy();
-      else if (open === 'stream') endStream(protocol.errorEvent(error));
-      else sendOwn(res, protocol.errorBody(error), error, answerHeaders(facts(), []));
-    },
+    fail,
     pass(kept) {
       if (kept.kind === 'event') {
         openStream();
-        if (kept.before.length > 0) res.write(kept.before);
-        res.end(kept.event);
+        write(kept.before);
+        write(kept.event);
+        end();
       } else if (open === 'no') whole(kept.head, [kept.body]);
       else if (open === 'stream') endStream(protocol.wrapError(oneLine(kept.body)));
       else res.destroy();
@@ -136,6 +169,11 @@ export function sendOwn(
   for (let i = extra.length > 0 ? 2 : 0; i < own.length; i += 2) list.push(own[i] ?? '', own[i + 1] ?? '');
   res.writeHead(error.status, list);
   res.end(body);
+}
+
+/** The head said that a stream comes, and then none did. */
+function notAStream(requestId: string): OwnError {
+  return ownError('backend_failed', 'The instance sent no stream, though one was asked for.', requestId);
 }
 
 /** An event's data has no line breaks; JSON may be sent without them. */

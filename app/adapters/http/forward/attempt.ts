@@ -1,16 +1,14 @@
 /**
- * One forwarding of a request to one instance, by undici's `dispatch`: sends the bytes, hands what comes
- * back to a receiver, and tells how it ended. What follows from that is decided elsewhere.
+ * One forwarding of a request to one instance: sends the bytes, hands what comes back to a receiver, and tells
+ * how it ended. What follows from that is decided elsewhere.
  */
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
 import type { Failure, Forwarded } from '../../../core/request.ts';
-import { AppError } from '../../../errors.ts';
 import type { Answer, BackendHead, KeptError } from './answer.ts';
-import type { Lane } from './connections.ts';
+import type { Lane, LaneSink } from './lane.ts';
 import type { Protocol } from './protocols.ts';
 import { errorReceiver, type Receiver, wholeReceiver } from './receiver.ts';
 import type { Rename } from './rename.ts';
+import type { ResponseHead } from './response-parser.ts';
 import { streamReceiver } from './stream-receiver.ts';
 import type { Timings } from './timings.ts';
 import type { Missed, Watch } from './watch.ts';
@@ -19,7 +17,6 @@ export interface AttemptOptions {
   readonly lane: Lane;
   readonly path: string;
   readonly body: Buffer;
-  readonly stream: boolean;
   readonly protocol: Protocol;
   readonly answer: Answer;
   readonly rename: Rename | null;
@@ -54,13 +51,9 @@ export interface Attempt {
   finished(): boolean;
 }
 
-const CANCELLED = new AppError('attempt_cancelled', 'the attempt was given up');
-
 export function newAttempt(options: AttemptOptions): Attempt {
   const { lane, answer, watch } = options;
-  let controller: Dispatcher.DispatchController | null = null;
   let receiver: Receiver | null = null;
-  let reused = false;
   let begun = false;
   let settled = false;
 
@@ -73,7 +66,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
 
   function fail(failure: Failure): void {
     if (!settle()) return;
-    controller?.abort(CANCELLED);
+    lane.abort();
     options.onEnd({
       kind: 'failed',
       failure,
@@ -87,25 +80,22 @@ export function newAttempt(options: AttemptOptions): Attempt {
     options.onEnd({ kind: 'completed', timings: receiver?.timings() ?? null });
   }
 
-  function cut(): void {
-    if (receiver?.now.whole === true) {
+  /** Nothing more comes; what was received decides whether that is an end or a failure. */
+  function cut(failure: Failure): void {
+    if (receiver?.now.whole !== true) fail(failure);
+    else {
+      lane.abort();
       receiver.end();
       complete();
-    } else fail(brokenConnection(controller !== null, reused && receiver === null && !lane.closed));
+    }
   }
 
-  const handler: Dispatcher.DispatchHandler = {
-    onRequestStart(started) {
-      controller = started;
-      reused = lane.carried > 0;
-      lane.carried += 1;
-      if (settled) started.abort(CANCELLED);
+  const sink: LaneSink = {
+    head(head) {
+      receiver = receiverFor(options, head);
     },
-    onResponseStart(_controller, status, headers) {
-      if (!settled && status >= 200) receiver = receiverFor(options, status, headers);
-    },
-    onResponseData(_controller, chunk) {
-      if (settled || receiver === null) return;
+    data(chunk) {
+      if (receiver === null) return;
       const failure = receiver.data(chunk);
       if (failure !== null) {
         fail(failure);
@@ -117,61 +107,46 @@ export function newAttempt(options: AttemptOptions): Attempt {
         options.onBegin();
       }
       if (answer.full()) {
-        controller?.pause();
+        lane.pause();
         watch.paused(true);
       }
     },
-    onResponseEnd() {
-      lane.release();
-      if (settled || receiver === null) return;
-      const failure = receiver.end();
+    end() {
+      const failure = receiver?.end() ?? null;
       if (failure === null) complete();
       else fail(failure);
     },
-    onResponseError() {
-      lane.release();
-      if (!settled) cut();
+    broken({ sent, stale }) {
+      cut(sent ? { kind: 'reset', reused: stale && receiver === null } : { kind: 'refused' });
     },
   };
+
   return {
     send() {
-      const { path, body, stream } = options;
-      const { client, headers } = lane;
-      client.dispatch({ path, method: 'POST', headers, body, reset: stream }, handler);
+      lane.send(options.path, options.body, sink);
     },
     cancel() {
-      if (settle()) controller?.abort(CANCELLED);
+      if (settle()) lane.abort();
     },
     miss(what) {
-      if (receiver?.now.whole === true) cut();
-      else fail({ kind: what });
+      cut({ kind: what });
     },
     resume() {
-      if (settled || controller === null) return;
+      if (settled) return;
       watch.paused(false);
-      controller.resume();
+      lane.resume();
     },
     finished: () => receiver?.now.finished ?? false,
   };
 }
 
-function receiverFor(options: AttemptOptions, status: number, headers: IncomingHttpHeaders): Receiver {
-  const { answer, protocol, rename } = options;
-  const contentType = headers['content-type'] ?? 'application/json; charset=utf-8';
-  const head: BackendHead = { status, contentType, retryAfter: headers['retry-after'] ?? null };
-  if (status >= 300) return errorReceiver(head);
+function receiverFor(options: AttemptOptions, got: ResponseHead): Receiver {
+  const { answer, protocol, rename, onProgress } = options;
+  const contentType = got.contentType ?? 'application/json; charset=utf-8';
+  const head: BackendHead = { status: got.status, contentType, retryAfter: got.retryAfter };
+  if (got.status >= 300) return errorReceiver(head);
   if (protocol.judge !== null && contentType.startsWith('text/event-stream')) {
-    return streamReceiver({
-      answer,
-      contentType,
-      judge: protocol.judge,
-      rename,
-      onProgress: options.onProgress,
-    });
+    return streamReceiver({ answer, contentType, judge: protocol.judge, rename, onProgress });
   }
-  return wholeReceiver(answer, head, headers['content-length'] ?? null, rename);
-}
-
-function brokenConnection(sent: boolean, stale: boolean): Failure {
-  return sent ? { kind: 'reset', reused: stale } : { kind: 'refused' };
+  return wholeReceiver(answer, head, got.contentLength, rename);
 }

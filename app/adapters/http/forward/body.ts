@@ -1,5 +1,6 @@
 /** The request's body: read whole, within a limit, and looked into only for what the edge needs. */
 import type { IncomingMessage } from 'node:http';
+import { withoutLongStrings } from './skim.ts';
 
 /** What the edge reads of a body; the bytes themselves stay as they are. */
 export interface BodyFields {
@@ -45,11 +46,14 @@ export function readBody(req: IncomingMessage, limit: number, done: (body: Buffe
   req.on('end', finish);
 }
 
+const LARGE_BYTES = 16 * 1024;
+
 /** Parses the body for the fields of `BodyFields`. */
 export function readFields(body: Buffer): BodyResult {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(body.toString('utf8'));
+    const skimmed = body.length > LARGE_BYTES ? withoutLongStrings(body) : null;
+    parsed = JSON.parse(skimmed ?? body.toString('utf8'));
   } catch (error) {
     return { ok: false, message: notJson(body, error) };
   }

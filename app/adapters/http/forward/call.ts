@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { RequestId } from '../../../core/request.ts';
 import type { Alarms } from './alarms.ts';
 import type { BodyFields } from './body.ts';
+import type { BodyRoom } from './body-room.ts';
 import type { Speeds } from './budget.ts';
 import type { Connections } from './connections.ts';
 import type { ForwardSettings, ModelApiOptions } from './options.ts';
@@ -13,6 +14,7 @@ export interface Shared {
   readonly options: ModelApiOptions;
   readonly connections: Connections;
   readonly alarms: Alarms;
+  readonly bodyRoom: BodyRoom;
   readonly speeds: Speeds;
 }
 

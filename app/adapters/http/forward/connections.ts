@@ -1,47 +1,50 @@
 /**
- * Connections to instances: for each instance a stack of undici clients with one socket each, the last used
- * on top. The gate grants no more requests than an instance has slots, which bounds them; llama-server
- * starves when many idle connections hold its threads. A client knows whether its socket carried a request
- * before, which a Pool hides: only then a reset without a byte of an answer is a stale connection.
+ * Connections to instances. The gate grants no more requests than an instance has slots, which bounds them;
+ * llama-server starves when many idle connections hold its threads, so the last used one goes first.
  */
-import net from 'node:net';
-import { Client } from 'undici';
 import type { InstanceId } from '../../../core/request.ts';
-import { AppError } from '../../../errors.ts';
+import type { Clock } from '../../../ports.ts';
+import { type Lane, openLane } from './lane.ts';
 import type { Target } from './options.ts';
 
-/** One client, lent to one attempt at a time. */
-export interface Lane {
-  readonly client: Client;
-  readonly model: string;
-  /** Request headers, flat name and value, with the instance's key. */
-  readonly headers: string[];
-  /** Requests that the present socket has carried. */
-  carried: number;
-  /** We destroyed it ourselves. */
-  closed: boolean;
-  /** Gives it back for the next attempt. */
-  release(): void;
-}
-
 export interface Connections {
-  /** A lane with a socket that was used before where possible, unless `fresh`; undefined: no such instance. */
-  take(instance: InstanceId, fresh: boolean): Lane | undefined;
+  /** A free connection unless `fresh`, else a new one; undefined: no such instance. */
+  take(instance: InstanceId, fresh: boolean): Taken | undefined;
+  /** Destroys all connections of an instance; a request on one is broken. */
   close(instance: InstanceId): void;
   closeAll(): void;
 }
 
+export interface Taken {
+  readonly lane: Lane;
+  /** Canonical name of the instance's model. */
+  readonly model: string;
+}
+
+interface Free {
+  readonly lane: Lane;
+  /** Monotonic ms. */
+  readonly since: number;
+  readonly usableAt: number;
+}
+
 interface Entry {
   readonly target: Target;
-  readonly headers: string[];
-  readonly free: Lane[];
-  readonly all: Set<Lane>;
+  /** The last used last. */
+  readonly free: Free[];
+  readonly all: Lane[];
 }
+
+/** llama-server closes within 0.4 ms after a stream: what it has not closed after this it means to keep. */
+const REST_MS = 5;
+/** It closes after 5 s without a request; a request must not meet that. */
+const IDLE_MS = 4_000;
 
 /** `connectMs` is read at each connect. */
 export function connections(
   targetOf: (instance: InstanceId) => Target | undefined,
   connectMs: () => number,
+  clock: Clock,
 ): Connections {
   const entries = new Map<InstanceId, Entry>();
 
@@ -50,52 +53,60 @@ export function connections(
     if (known !== undefined) return known;
     const target = targetOf(instance);
     if (target === undefined) return undefined;
-    const headers = ['content-type', 'application/json', 'authorization', `Bearer ${target.key}`];
-    const entry = { target, headers, free: [], all: new Set<Lane>() };
+    const entry = { target, free: [], all: [] };
     entries.set(instance, entry);
     return entry;
   }
 
-  function open(entry: Entry): Lane {
-    const { host, port, model } = entry.target;
-    const client: Client = new Client(`http://${net.isIPv6(host) ? `[${host}]` : host}:${port}`, {
-      pipelining: 1,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      allowH2: false,
-      connect: connector(host, port, connectMs, () => {
-        lane.carried = 0;
-      }),
-    });
-    const lane: Lane = {
-      client,
-      model,
-      headers: entry.headers,
-      carried: 0,
-      closed: false,
-      release() {
-        if (!lane.closed) entry.free.push(lane);
+  function open({ target, free, all }: Entry): Lane {
+    const { host, port, key } = target;
+    const lane = openLane({
+      host,
+      port,
+      key,
+      connectMs: connectMs(),
+      onFree(lane, reuse) {
+        const since = clock.now().mono;
+        free.push({ lane, since, usableAt: reuse === 'now' ? since : since + REST_MS });
       },
-    };
-    entry.all.add(lane);
+      onClosed(lane) {
+        remove(all, all.indexOf(lane));
+        remove(
+          free,
+          free.findIndex((each) => each.lane === lane),
+        );
+      },
+    });
+    all.push(lane);
     return lane;
+  }
+
+  /** The one that was used last, of those that may be used. */
+  function reuse({ free }: Entry): Lane | undefined {
+    const now = clock.now().mono;
+    for (let i = free.length - 1; i >= 0; i -= 1) {
+      const each = free[i];
+      if (each === undefined || each.usableAt > now) continue;
+      free.splice(i, 1);
+      if (now - each.since < IDLE_MS) return each.lane;
+      each.lane.destroy();
+    }
+    return undefined;
   }
 
   function close(instance: InstanceId): void {
     const entry = entries.get(instance);
     if (entry === undefined) return;
     entries.delete(instance);
-    for (const lane of entry.all) {
-      lane.closed = true;
-      lane.client.destroy(new AppError('connection_closed', 'we closed the connection'), () => {});
-    }
+    for (const lane of [...entry.all]) lane.destroy();
   }
 
   return {
     take(instance, fresh) {
       const entry = entryOf(instance);
       if (entry === undefined) return undefined;
-      return (fresh ? undefined : entry.free.pop()) ?? open(entry);
+      const lane = (fresh ? undefined : reuse(entry)) ?? open(entry);
+      return { lane, model: entry.target.model };
     },
     close,
     closeAll() {
@@ -104,25 +115,6 @@ export function connections(
   };
 }
 
-type Connected = (...result: [Error, null] | [null, net.Socket]) => void;
-
-/** Connects within `connectMs()`; undici's own connect deadline is coarser. */
-function connector(host: string, port: number, connectMs: () => number, opened: () => void) {
-  return (_options: unknown, callback: Connected): void => {
-    const socket = net.connect({ host, port, noDelay: true, autoSelectFamily: false });
-    const deadline = setTimeout(() => {
-      socket.destroy(new AppError('connect_timeout', `no connection to ${host}:${port} in time`));
-    }, connectMs());
-    const failed = (error: Error) => {
-      clearTimeout(deadline);
-      callback(error, null);
-    };
-    socket.once('error', failed);
-    socket.once('connect', () => {
-      clearTimeout(deadline);
-      socket.off('error', failed);
-      opened();
-      callback(null, socket);
-    });
-  };
+function remove(list: unknown[], index: number): void {
+  if (index >= 0) list.splice(index, 1);
 }

@@ -5,7 +5,7 @@ import { type Attempt, type AttemptEnd, newAttempt } from './attempt.ts';
 import { askForProgress } from './body.ts';
 import { firstContentMs } from './budget.ts';
 import type { Call, Shared } from './call.ts';
-import type { Lane } from './connections.ts';
+import type { Taken } from './connections.ts';
 import { parseObject } from './judge.ts';
 import { renameModel } from './rename.ts';
 import { type Missed, watch } from './watch.ts';
@@ -19,7 +19,7 @@ export interface Forwarding {
   /** The client asked for a stream, and the path has one. */
   readonly streams: boolean;
   readonly grant: Grant;
-  readonly lane: Lane;
+  readonly taken: Taken;
   readonly missed: (what: Missed) => void;
   readonly begun: () => void;
   readonly ended: (end: AttemptEnd) => void;
@@ -32,7 +32,7 @@ const UNLIMITED_TOKENS = 4096;
 
 /** Its deadlines run from here on. */
 export function prepare(forwarding: Forwarding): Attempt {
-  const { shared, call, lane, streams, answer } = forwarding;
+  const { shared, call, taken, streams, answer } = forwarding;
   const { protocol, fields, settings, body } = call;
   const estimate = body.length / BYTES_PER_TOKEN;
   const deadlines = watch({
@@ -47,13 +47,12 @@ export function prepare(forwarding: Forwarding): Attempt {
   const onProgress = (data: string) =>
     deadlines.expectFirst(budget(forwarding, tokensLeft(data) ?? estimate));
   return newAttempt({
-    lane,
+    lane: taken.lane,
     path: call.path,
     body: progress ? askForProgress(body) : body,
-    stream: streams,
     protocol,
     answer,
-    rename: renameModel(lane.model, fields.model),
+    rename: renameModel(taken.model, fields.model),
     onProgress: progress ? onProgress : null,
     watch: deadlines,
     onBegin: forwarding.begun,
@@ -61,12 +60,12 @@ export function prepare(forwarding: Forwarding): Attempt {
   });
 }
 
-function budget({ shared, call, streams, grant, lane }: Forwarding, promptTokens: number): number {
+function budget({ shared, call, streams, grant, taken }: Forwarding, promptTokens: number): number {
   const wholeText = !streams && call.protocol.generates;
   return firstContentMs({
     setting: call.settings.firstToken,
     placement: grant.placement,
-    speed: shared.speeds.of(lane.model, grant.placement),
+    speed: shared.speeds.of(taken.model, grant.placement),
     promptTokens,
     tokens: wholeText ? (call.fields.maxTokens ?? UNLIMITED_TOKENS) : 0,
   });

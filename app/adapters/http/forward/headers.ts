@@ -23,7 +23,10 @@ export function requestIdOf(headers: IncomingHttpHeaders): string {
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 const LONGEST_MS = 24 * 3_600_000;
 
-export type DeadlineResult = { readonly ok: true; readonly ms: number | null } | { readonly ok: false };
+/** `ms`: null where there is none. */
+export type DeadlineResult =
+  | { readonly ok: true; readonly ms: number | null }
+  | { readonly ok: false; readonly ms: null };
 
 /**
  * The client's own deadline in ms: `Llamastead-Deadline` (`500ms`, `60s`, `5m`; a bare number is seconds),
@@ -34,7 +37,7 @@ export function deadlineOf(headers: IncomingHttpHeaders): DeadlineResult {
   if (typeof own === 'string') {
     const match = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h)?$/.exec(own.trim());
     const ms = match === null ? 0 : Number(match[1]) * (UNIT_MS[match[2] ?? 's'] ?? 0);
-    return ms > 0 ? { ok: true, ms: Math.min(ms, LONGEST_MS) } : { ok: false };
+    return ms > 0 ? { ok: true, ms: Math.min(ms, LONGEST_MS) } : { ok: false, ms: null };
   }
   const sdk = headers['x-stainless-read-timeout'];
   if (sdk === undefined) return { ok: true, ms: null };

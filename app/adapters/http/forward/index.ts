@@ -4,10 +4,11 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestId } from '../../../core/request.ts';
-import { ownError } from '../errors.ts';
+import { errorHeaders, type OwnError, ownError } from '../errors.ts';
 import { alarms } from './alarms.ts';
 import { sendOwn } from './answer.ts';
 import { readBody, readFields } from './body.ts';
+import { bodyRoom } from './body-room.ts';
 import { speeds } from './budget.ts';
 import type { Shared } from './call.ts';
 import { connections } from './connections.ts';
@@ -31,13 +32,16 @@ export type {
 
 /** Time that a client has to take the answer to a body that is too large. */
 const REFUSED_BODY_MS = 5000;
+const NO_ROOM = 'The bodies of requests that wait or run leave no room for another large one.';
+const NO_ROOM_RETRY_S = 5;
 
 /** Makes the model API; see `ModelApi` for what it does. */
 export function modelApi(options: ModelApiOptions): ModelApi {
   const shared: Shared = {
     options,
-    connections: connections(options.targetOf, () => options.settings().connectMs),
+    connections: connections(options.targetOf, () => options.settings().connectMs, options.clock),
     alarms: alarms(options.clock),
+    bodyRoom: bodyRoom(),
     speeds: speeds(),
   };
   const nextId = options.nextId ?? counter();
@@ -84,19 +88,20 @@ function receive(shared: Shared, req: IncomingMessage, res: ServerResponse, rece
   const receivedAt = shared.options.clock.now().mono;
   const requestId = requestIdOf(req.headers);
   const invalid = (message: string) => refuse(res, protocol, 'invalid_request', message, requestId);
-  const deadline = deadlineOf(req.headers);
-  if (!deadline.ok) {
-    invalid('Llamastead-Deadline must be a duration such as 500ms, 60s or 5m.');
+  const wrong = wrongHeader(req);
+  if (wrong !== null) {
+    invalid(wrong);
     return;
   }
-  const encoding = req.headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity') {
-    invalid(`A body with Content-Encoding ${encoding.slice(0, 40)} is not read; send it as it is.`);
+  if (!shared.bodyRoom.take(req, res, settings.bodyLimit)) {
+    const error = ownError('capacity', NO_ROOM, requestId, { retryAfter: NO_ROOM_RETRY_S });
+    refuseBody(req, res, protocol, error);
     return;
   }
   readBody(req, settings.bodyLimit, (body) => {
     if (body === null) {
-      refuseBody(req, res, protocol, settings.bodyLimit, requestId);
+      const message = `The body is larger than ${settings.bodyLimit} bytes.`;
+      refuseBody(req, res, protocol, ownError('body_too_large', message, requestId));
       return;
     }
     const read = readFields(body);
@@ -109,7 +114,7 @@ function receive(shared: Shared, req: IncomingMessage, res: ServerResponse, rece
         body,
         fields: read.fields,
         neverReplay: neverReplay(req.headers),
-        deadlineMs: deadline.ms,
+        deadlineMs: deadlineOf(req.headers).ms,
         res,
       });
     }
@@ -127,21 +132,23 @@ function refuse(
   sendOwn(res, protocol.errorBody(error), error);
 }
 
+/** What is wrong with a header that the edge obeys; null: nothing. */
+function wrongHeader({ headers }: IncomingMessage): string | null {
+  if (!deadlineOf(headers).ok) return 'Llamastead-Deadline must be a duration such as 500ms, 60s or 5m.';
+  const encoding = headers['content-encoding'];
+  if (encoding === undefined || encoding === 'identity') return null;
+  return `A body with Content-Encoding ${encoding.slice(0, 40)} is not read; send it as it is.`;
+}
+
 /**
- * 413. The answer is complete by its length, but the connection is kept until the client has stopped
- * sending: closed at once, unread bytes would reset it and the client would never see the answer.
+ * Refuses a body that is still being sent. The answer is complete by its length, but the connection is kept
+ * until the client has stopped sending: closed at once, unread bytes would reset it and the client would never
+ * see the answer.
  */
-function refuseBody(
-  req: IncomingMessage,
-  res: ServerResponse,
-  protocol: Protocol,
-  limit: number,
-  requestId: string,
-): void {
-  const error = ownError('body_too_large', `The body is larger than ${limit} bytes.`, requestId);
+function refuseBody(req: IncomingMessage, res: ServerResponse, protocol: Protocol, error: OwnError): void {
   const body = protocol.errorBody(error);
   res.writeHead(error.status, [
-    ...['Content-Type', 'application/json; charset=utf-8', 'X-Request-Id', requestId],
+    ...['Content-Type', 'application/json; charset=utf-8', ...errorHeaders(error)],
     ...['Content-Length', String(Buffer.byteLength(body)), 'Connection', 'close'],
   ]);
   res.write(body);

@@ -49,7 +49,6 @@ export interface ForwardMetrics {
 
 export interface ForwardLog {
   debug(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
 }
 
 export interface ModelApiOptions {

@@ -36,6 +36,8 @@ export function nothingReceived(): Received {
   return { forwarded: 'nothing', begun: false, finished: false, whole: false, kept: null };
 }
 
+const NO_STREAM: Failure = { kind: 'http', status: 500, message: 'no stream, but a large answer' };
+
 /** An answer that is not a stream: held until it is whole, or too large to hold. */
 export function wholeReceiver(
   answer: Answer,
@@ -50,12 +52,14 @@ export function wholeReceiver(
   let passing = false;
   const renamed = () => (rename === null ? parts : [rename(Buffer.concat(parts, size))]);
 
-  function passThrough(): void {
-    passing = true;
+  /** False where the client waits for a stream. */
+  function passThrough(): boolean {
+    passing = answer.openWhole(head, rename === null ? contentLength : null);
+    if (!passing) return false;
     now.forwarded = 'more';
-    answer.openWhole(head, rename === null ? contentLength : null);
     for (const part of renamed()) answer.write(part);
     parts = [];
+    return true;
   }
 
   return {
@@ -66,7 +70,7 @@ export function wholeReceiver(
       if (passing) answer.write(chunk);
       else {
         parts.push(chunk);
-        if (size > HOLD_BYTES) passThrough();
+        if (size > HOLD_BYTES && !passThrough()) return NO_STREAM;
       }
       return null;
     },

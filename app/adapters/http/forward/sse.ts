@@ -80,6 +80,8 @@ export function eventEnd(whole: Buffer, start: number): number {
 
 /** The value of an event's `data` field, its lines joined by LF; null: it has none (a comment). */
 export function eventData(event: string): string | null {
+  // The usual form: one line.
+  if (event.startsWith('data: ') && event.indexOf('\n') === event.length - 2) return event.slice(6, -2);
   let data: string | null = null;
   for (const line of event.split('\n')) {
     if (!line.startsWith('data:')) continue;

@@ -145,3 +145,24 @@ test('a client that leaves while it sends its body is forgotten', async () => {
   assert.equal(await next.end, 'whole');
   assert.equal(bench.tickets.length, 1);
 });
+
+test('large bodies share a bounded room; a request that ends gives its part back', async () => {
+  gpu.behave(whole());
+  const bench = await home({ settings: { bodyLimit: 200_000 }, onArrival: () => ({ do: 'wait' }) });
+  const body = JSON.stringify({ model: 'chat', x: 'y'.repeat(190_000) });
+  const held = Array.from({ length: 8 }, () => post(bench.url + PATH, body));
+  for (let i = 0; i < held.length; i += 1) await bench.ticket(i);
+  const refused = await ask(bench.url + PATH, body);
+  assert.equal(refused.status, 503);
+  assert.equal(errorOf(refused.text()).code, 'capacity');
+  assert.equal(refused.headers['retry-after'], '5');
+  const small = post(bench.url + PATH, { model: 'chat' });
+  (await bench.ticket(8)).obey({ do: 'grant', instance: 0 });
+  assert.equal((await small.reply).status, 200);
+  held[0]?.leave();
+  await bench.ended(1);
+  const next = post(bench.url + PATH, body);
+  (await bench.ticket(9)).obey({ do: 'grant', instance: 0 });
+  assert.equal((await next.reply).status, 200);
+  for (const sent of held) sent.leave();
+});

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { alarms } from '../../../../app/adapters/http/forward/alarms.ts';
 import { askForProgress, readFields } from '../../../../app/adapters/http/forward/body.ts';
 import { firstContentMs, speeds } from '../../../../app/adapters/http/forward/budget.ts';
 import { deadlineOf, requestIdOf } from '../../../../app/adapters/http/forward/headers.ts';
 import { PROTOCOLS } from '../../../../app/adapters/http/forward/protocols.ts';
 import { renameModel } from '../../../../app/adapters/http/forward/rename.ts';
+import { withoutLongStrings } from '../../../../app/adapters/http/forward/skim.ts';
 import { timingsIn } from '../../../../app/adapters/http/forward/timings.ts';
 import { manualClock } from '../../../support/clock.ts';
 import { chat, WHOLE } from '../../../support/fake-llama.ts';
@@ -97,6 +99,29 @@ test('a body is looked into for the fields that matter, and a wrong one says wha
     assert.equal(read.ok, false, wrong);
     if (!read.ok) assert.match(read.message, /JSON object|string/);
   }
+});
+
+test('long strings of a large body are not parsed; what is around them is', () => {
+  const long = 'x'.repeat(30_000);
+  const texts = [`${long}\\\\"`, `${long}\\\\`, `"${long}`, '{"model":"no"}', long];
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...texts)), fc.boolean(), (contents, stream) => {
+      const body = Buffer.from(JSON.stringify({ contents, pad: long, model: '채팅', stream, max_tokens: 5 }));
+      const skimmed = JSON.parse(withoutLongStrings(body) ?? 'null');
+      assert.deepEqual(
+        { ...skimmed, contents: null, pad: null },
+        { ...JSON.parse(body.toString()), contents: null, pad: null },
+      );
+      const read = readFields(body);
+      assert.deepEqual(read.ok && read.fields.model, '채팅');
+    }),
+  );
+  assert.equal(withoutLongStrings(Buffer.from(`{"a":"${long}`)), null);
+  assert.equal(readFields(Buffer.from(`{"a":"${long}`)).ok, false);
+  assert.equal(readFields(Buffer.from(`{"a":"${long}",}`)).ok, false);
+  const many = { model: 'm', words: Array.from({ length: 9000 }, () => 'w') };
+  const read = readFields(Buffer.from(JSON.stringify(many)));
+  assert.equal(read.ok && read.fields.model, 'm');
 });
 
 test('asking for progress leaves the rest of the body byte for byte', () => {
@@ -197,4 +222,22 @@ test('one timer serves all deadlines: each rings at its time, a removed one neve
   list.remove(late);
   clock.advance(10_000);
   assert.equal(rung.length, 3);
+});
+
+test('an alarm that another one removes as both come due does not ring', () => {
+  const clock = manualClock();
+  const list = alarms(clock);
+  const rung: string[] = [];
+  const second = { at: clock.now().mono + 100, index: 0, ring: () => rung.push('second') };
+  list.add({
+    at: clock.now().mono + 100,
+    index: 0,
+    ring() {
+      rung.push('first');
+      list.remove(second);
+    },
+  });
+  list.add(second);
+  clock.advance(1000);
+  assert.deepEqual(rung, ['first']);
 });

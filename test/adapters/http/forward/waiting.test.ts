@@ -214,3 +214,31 @@ test('learned speeds shorten the deadline of the next request', async () => {
   assert.deepEqual(bench.tickets[1]?.outcomes, [failed('first_token_deadline', 'nothing')]);
   await (await sent.reply).end;
 });
+
+test('a whole answer after the head of a stream is an error in the stream', async () => {
+  gpu.behave(whole());
+  const { bench, clock } = await home({ onArrival: () => ({ do: 'wait' }) });
+  const sent = post(bench.url + PATH, CHAT);
+  const ticket = await bench.ticket(0);
+  clock.advance(10_000);
+  const reply = await sent.reply;
+  ticket.obey({ do: 'grant', instance: 0 });
+  assert.equal(await reply.end, 'whole');
+  assert.match(reply.text(), /^: keepalive\n\ndata: \{"error":.*"backend_failed".*\}\n\n$/);
+});
+
+test('a deadline and a beat that come due together end the request once', async () => {
+  gpu.behave(silent);
+  const { bench, clock } = await home({
+    settings: { firstToken: 10_000, keepaliveMs: 10_000 },
+    onFailure: () => tooLate,
+  });
+  const n = gpu.arrivals.length;
+  const sent = post(bench.url + PATH, CHAT);
+  await gpu.arrival(n);
+  clock.advance(30_000);
+  const reply = await sent.reply;
+  assert.equal(await reply.end, 'whole');
+  assert.match(reply.text(), /failed_after_output/);
+  assert.equal(bench.requests.length, 1);
+});

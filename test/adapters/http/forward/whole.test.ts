@@ -279,13 +279,14 @@ test('an answer larger than is held counts as forwarded, and a break in it never
   const good = await ask(`${bench.url}/v1/embeddings`, { input: 'x' });
   assert.equal(good.how, 'whole');
   assert.ok(good.bytes().equals(large));
-  gpu.behave(async ({ head, write, reset }) => {
+  gpu.behave(({ head, write }) => {
     head(200, { ...JSON_HEAD, 'Content-Length': String(large.length) });
-    await write(large.subarray(0, 5 * 1024 * 1024));
-    reset();
+    return write(large.subarray(0, 5 * 1024 * 1024));
   });
-  const broken = await ask(`${bench.url}/v1/embeddings`, { input: 'x' });
-  assert.equal(broken.how, 'cut');
+  const n = gpu.arrivals.length;
+  const broken = await post(`${bench.url}/v1/embeddings`, { input: 'x' }).reply;
+  gpu.arrivals[n]?.reset();
+  assert.equal(await broken.end, 'cut');
   assert.equal(failure(bench.tickets[1]?.outcomes[0])?.forwarded, 'more');
 });
 

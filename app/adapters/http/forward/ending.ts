@@ -1,0 +1,101 @@
+/** How a request ends: answered, failed, refused, left; each once, told to the gate and to the metrics. */
+import type { Refusal } from '../../../core/request.ts';
+import { ownError } from '../errors.ts';
+import type { AttemptEnd } from './attempt.ts';
+import { type Exchange, factsOf } from './exchange-state.ts';
+import type { RequestMeasurement } from './options.ts';
+import type { Timings } from './timings.ts';
+import type { Missed } from './watch.ts';
+
+export function ended(x: Exchange, end: AttemptEnd): void {
+  const { gate, log } = x.shared.options;
+  x.attempt = null;
+  if (end.kind === 'completed') {
+    measure(x, end.timings);
+    finish(x, 'completed');
+    gate.attemptEnded(x.call.id, { kind: 'completed' });
+    return;
+  }
+  x.kept = end.kept;
+  const { placement, attempt } = x.grant ?? {};
+  const { failure, forwarded } = end;
+  log.debug(
+    { requestId: x.call.requestId, model: x.model, placement, attempt, failure, forwarded },
+    'attempt failed',
+  );
+  gate.attemptEnded(x.call.id, { kind: 'failed', failure, forwarded });
+}
+
+function measure({ shared, streams, grant, model, backendMs }: Exchange, timings: Timings | null): void {
+  if (grant === null || model === null) return;
+  const measurement = {
+    model,
+    placement: grant.placement,
+    firstTokenMs: streams ? backendMs : null,
+    promptTokens: timings?.promptTokens ?? null,
+    promptMs: timings?.promptMs ?? null,
+    tokens: timings?.tokens ?? null,
+    tokensMs: timings?.tokensMs ?? null,
+  };
+  if (timings !== null) shared.speeds.learn(measurement);
+  shared.options.metrics.attempt(measurement);
+}
+
+/** The one end of a request; false where it has ended before. */
+function finish(x: Exchange, outcome: RequestMeasurement['outcome']): boolean {
+  if (x.over) return false;
+  x.over = true;
+  x.attempt = null;
+  x.stopKeepalive();
+  const { model, placement, attempts, queuedMs } = factsOf(x);
+  x.shared.options.metrics.request({
+    model: model ?? '',
+    placement: placement ?? 'none',
+    outcome,
+    attempts,
+    queuedMs,
+  });
+  return true;
+}
+
+export function clientGone(x: Exchange): void {
+  if (x.over) return;
+  const { attempt, shared, call } = x;
+  const finished = attempt?.finished() ?? false;
+  finish(x, finished ? 'completed' : 'client_gone');
+  attempt?.cancel();
+  if (attempt === null) shared.options.gate.abandoned(call.id);
+  else shared.options.gate.attemptEnded(call.id, { kind: 'client_gone', finished });
+}
+
+export function refused(
+  x: Exchange,
+  { code, message, retryAfter }: Pick<Refusal, 'message' | 'retryAfter'> & { code: string },
+): void {
+  const { attempt, call, grant } = x;
+  if (!finish(x, 'failed')) return;
+  attempt?.cancel();
+  const replayed = (grant?.attempt ?? 0) > 1;
+  x.answer.fail(ownError(code, message, call.requestId, { retryAfter, replayed }));
+}
+
+export function passOn(x: Exchange): void {
+  const { kept, call, answer } = x;
+  if (!finish(x, 'failed')) return;
+  if (kept !== null) answer.pass(kept);
+  else answer.fail(ownError('backend_failed', 'The instance gave no answer.', call.requestId));
+}
+
+/**
+ * The client's own deadline is nobody's fault: the instance is not blamed for it, and nobody waits for
+ * another attempt.
+ */
+export function missed(x: Exchange, what: Missed): void {
+  if (what === 'reader') x.call.res.destroy();
+  else if (what !== 'client_deadline') x.attempt?.miss(what);
+  else {
+    const message = `No content within the deadline of ${x.call.deadlineMs ?? 0} ms.`;
+    refused(x, { code: 'deadline', message, retryAfter: null });
+    x.shared.options.gate.attemptEnded(x.call.id, { kind: 'client_gone', finished: false });
+  }
+}
