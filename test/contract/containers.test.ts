@@ -1,33 +1,23 @@
 /** The contract of the Containers port on the bench's own Docker engine, with real llama-server containers. */
 import { before } from 'node:test';
-import { type Bench, ensureBench } from '../home/bench.ts';
+import { ensureBench } from '../home/bench.ts';
+import type { BenchEngine } from '../support/containers/bench.ts';
 import { containersContract } from './containers-suite.ts';
+import { inContainerContract } from './in-container-suite.ts';
+import { realEngine } from './real-engine.ts';
 
-/** Ends the program as an abort of its own does; PID 1 is Docker's init. */
-const ABORT_LLAMA =
-  'for p in /proc/[0-9]*; do case "$(readlink $p/exe)" in *llama-server) kill -ABRT $(basename $p);; esac; done';
 const TIMEOUT = 240_000;
 
-let bench: Bench | undefined;
+let engine: BenchEngine | undefined;
 
-function ready(): Bench {
-  if (bench === undefined) throw new Error('the bench is not up');
-  return bench;
+function ready(): BenchEngine {
+  if (engine === undefined) throw new Error('the bench is not up');
+  return engine;
 }
 
 before(async () => {
-  bench = await ensureBench();
+  engine = realEngine(await ensureBench());
 });
 
-containersContract(
-  'a real Docker engine',
-  () => ({
-    socket: ready().socket,
-    images: ready().images,
-    modelsFolder: ready().modelsDir,
-    async crash(container) {
-      await ready().docker.run(['exec', container, 'sh', '-c', ABORT_LLAMA]);
-    },
-  }),
-  TIMEOUT,
-);
+containersContract('a real Docker engine', ready, TIMEOUT);
+inContainerContract('a real Docker engine', ready, TIMEOUT);
