@@ -1,7 +1,7 @@
 /** The contract of the Containers port on a newer Docker engine than the bench's (28.5, API 1.51). */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { NEWEST_TESTED } from '../../app/adapters/docker/api-version.ts';
+import { compareVersions, NEWEST_TESTED } from '../../app/adapters/docker/api-version.ts';
 import { type Bench, ensureBench } from '../home/bench.ts';
 
 import type { BenchEngine } from '../support/containers/bench.ts';
@@ -26,9 +26,9 @@ before(async () => {
 });
 after(() => newer?.stop());
 
-test('the engine is the newest that is tested', async () => {
+test('the newest API that is spoken is spoken here', async () => {
   const api = await newer?.docker.run(['version', '--format', '{{.Server.APIVersion}}']);
-  assert.equal(api, NEWEST_TESTED);
+  assert.ok(compareVersions(api ?? '', NEWEST_TESTED) >= 0, `API ${api}`);
 });
 containersContract('a newer Docker engine', ready, TIMEOUT);
 inContainerContract('a newer Docker engine', ready, TIMEOUT);
