@@ -10,10 +10,14 @@ const BUFFER =
 const OFFLOADED = /offloaded (\d+)\/(\d+) layers to GPU/;
 /** Host buffers: `CPU`, `CPU_Mapped`, `CPU_REPACK`, `AMX`, and pinned ones such as `CUDA_Host`. */
 const HOST = /^(CPU(_\w+)?|AMX|BLAS|\w+_Host)$/;
+/** Comes after the last buffer, in builds old and new. */
+const LOADED = /model loaded|server is listening|all slots are idle/;
 const MIB = 1024 * 1024;
 
 export interface PlacementReader {
   line(text: string): void;
+  /** The log has told the end of the load: before it the lines of a device may still be missing. */
+  isComplete(): boolean;
   measured(): Measured;
 }
 
@@ -23,8 +27,11 @@ export function placementReader(): PlacementReader {
   const buffers = new Map<string, number>();
   let layers: { readonly on: number; readonly of: number } | null = null;
   let copies = 0;
+  let complete = false;
   return {
+    isComplete: () => complete,
     line(text) {
+      if (LOADED.test(text)) complete = true;
       const offloaded = OFFLOADED.exec(text);
       if (offloaded !== null) layers = { on: Number(offloaded[1]), of: Number(offloaded[2]) };
       const buffer = BUFFER.exec(text);

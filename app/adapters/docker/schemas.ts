@@ -90,12 +90,3 @@ export const StatsAnswer = z.object({
   }),
 });
 export type StatsAnswer = z.infer<typeof StatsAnswer>;
-
-export const WaitAnswer = z.object({ StatusCode: z.number() });
-
-export const PullLine = z.object({
-  status: z.string().optional(),
-  id: z.string().optional(),
-  error: z.string().optional(),
-  progressDetail: z.object({ current: z.number().optional(), total: z.number().optional() }).optional(),
-});

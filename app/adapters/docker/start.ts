@@ -22,8 +22,8 @@ import type { Entry } from './registry.ts';
 import { notStarted, StartEnded } from './registry.ts';
 
 const NAME_TRIES = 3;
-/** The log can come a little after the answer. */
-const LAST_LINES = 200;
+/** The log can come after the answer, on a busy host long after; an adopted one's may have lost its start. */
+const LAST_LINES = 1_000;
 
 /** A failed start leaves its container, if one was made, to `remove`. */
 export async function startInstance(context: EngineContext, plan: InstancePlan): Promise<StartResult> {
@@ -135,7 +135,7 @@ async function proved(
     const signal = AbortSignal.any([entry.abort.signal, stalled.signal]);
     await proveReady(address, entry.task, clock, timing.healthPoll, signal);
     const until = clock.now().mono + LAST_LINES;
-    while (reader.measured().placement === null && clock.now().mono < until) {
+    while (!reader.isComplete() && clock.now().mono < until) {
       await pause(clock, timing.healthPoll, signal);
     }
     return reader.measured();

@@ -8,12 +8,13 @@ import { setImmediate } from 'node:timers/promises';
 import { LABELS } from '../../../app/adapters/docker/names.ts';
 import { AppError } from '../../../app/errors.ts';
 import type { BenchEngine, Home } from '../../support/containers/bench.ts';
-import { homeOn, planFor } from '../../support/containers/bench.ts';
+import { homeOn, planFor, SOFTWARE_GPU } from '../../support/containers/bench.ts';
 import type { FakeDocker, FakeDockerOptions } from '../../support/fake-docker/fake-docker.ts';
 import { fakeDocker } from '../../support/fake-docker/fake-docker.ts';
 
-const IMAGES = ['llama:cpu', 'llama:vulkan', 'llama:silent', 'llama:gpu-lost', 'llama:busy'];
-const TIMING = { stall: 100, removal: 300, termGrace: 50, retryMax: 20, beforeTerm: 1 };
+const IMAGES = ['cpu', 'vulkan', 'vulkan-late', 'silent', 'gpu-lost', 'busy'].map((name) => `llama:${name}`);
+/** Only what a test waits out is short: a busy machine must not fail the others. */
+const TIMING = { retryMax: 20, beforeTerm: 1 };
 
 interface Bench {
   readonly fake: FakeDocker;
@@ -24,7 +25,7 @@ interface Bench {
 async function bench(
   t: TestContext,
   options: Partial<FakeDockerOptions> = {},
-  more: Parameters<typeof homeOn>[1] = {},
+  more: NonNullable<Parameters<typeof homeOn>[1]> = {},
 ): Promise<Bench> {
   const fake = await fakeDocker({ images: IMAGES, ...options });
   const engine = {
@@ -33,7 +34,7 @@ async function bench(
     modelsFolder: '/models',
     crash: async () => {},
   };
-  const home = homeOn(engine, { timing: TIMING, ...more });
+  const home = homeOn(engine, { ...more, timing: { ...TIMING, ...more.timing } });
   t.after(async () => {
     await home.containers.close({ holders: false });
     await fake.close();
@@ -107,12 +108,20 @@ test('an outside kill that the events told late is still told as one', async (t)
 });
 
 test('a start whose log falls silent is given up', async (t) => {
-  const it = await bench(t);
+  const it = await bench(t, {}, { timing: { stall: 100 } });
   await it.home.containers.open(it.home.reports.add);
   const started = await it.home.containers.start(planFor(it.engine, 'i1', { image: 'llama:silent' }));
   assert.equal(started.ok, false);
   assert.ok(!started.ok && started.evidence.running);
   assert.match((!started.ok && started.evidence.error) || '', /silent for 0.1 s/);
+});
+
+test('a log that lags behind the answer does not hide the GPU', async (t) => {
+  const it = await bench(t);
+  await it.home.containers.open(it.home.reports.add);
+  const profile = { placement: 'gpu', gpu: SOFTWARE_GPU, image: 'llama:vulkan-late' } as const;
+  const started = await it.home.containers.start(planFor(it.engine, 'i1', profile));
+  assert.equal(started.ok && started.measured.placement, 'gpu');
 });
 
 test('a server that is healthy and computes nothing is not ready', async (t) => {
@@ -123,7 +132,7 @@ test('a server that is healthy and computes nothing is not ready', async (t) => 
 });
 
 test('a server that ignores SIGTERM gets SIGKILL after its grace', async (t) => {
-  const it = await bench(t);
+  const it = await bench(t, {}, { timing: { termGrace: 50 } });
   await it.home.containers.open(it.home.reports.add);
   const started = await it.home.containers.start(planFor(it.engine, 'i1', { image: 'llama:busy' }));
   assert.ok(started.ok);
@@ -137,7 +146,7 @@ test('a server that ignores SIGTERM gets SIGKILL after its grace', async (t) => 
 });
 
 test('a container that does not go away is stuck, and can be tried again', async (t) => {
-  const it = await bench(t);
+  const it = await bench(t, {}, { timing: { removal: 300 } });
   const id = await running(it);
   it.fake.engine.removalHangs = true;
   const stuck = (error: unknown) => error instanceof AppError && error.code === 'stuck';

@@ -22,19 +22,26 @@ export interface FakeLlamaParts {
   readonly ended: (end: { exitCode: number; oom: boolean }) => void;
 }
 
+/** A log comes so long after the answer, where it lags. */
+const LATE_MS = 50;
 /** Less than the program itself takes. */
 const TOO_LITTLE = 32 * 1024 * 1024;
 
+const LAG = '';
 const LOADED_ON_CPU = [
   '0.00.023.645 I load_tensors:   CPU_Mapped model buffer size =     5.51 MiB',
   '0.00.023.997 I llama_kv_cache:        CPU KV buffer size =    16.00 MiB',
   '0.00.035.342 I sched_reserve:        CPU compute buffer size =     7.52 MiB',
+  '0.00.040.428 I srv  llama_server: model loaded',
 ];
 const LOADED_ON_GPU = [
   '0.00.350.275 I load_tensors: offloaded 5/5 layers to GPU',
   '0.00.350.279 I load_tensors:   CPU_Mapped model buffer size =     0.25 MiB',
+  // A log that lags shows up to here when the program already answers.
+  LAG,
   '0.00.350.280 I load_tensors:      Vulkan0 model buffer size =     5.26 MiB',
   '0.00.368.110 I llama_kv_cache:    Vulkan0 KV buffer size =    16.00 MiB',
+  '0.00.440.428 I srv  llama_server: model loaded',
 ];
 
 /** Null: it ended before it listened. */
@@ -62,6 +69,9 @@ function quit(end: () => void): null {
 function listen({ host, env, image, print }: FakeLlamaParts, loading: readonly string[]): FakeLlama {
   let looks = 0;
   let paused = false;
+  const lag = image.includes('late') ? loading.indexOf(LAG) : loading.length;
+  const early = loading.slice(0, lag).filter((line) => line !== LAG);
+  const late = loading.slice(lag + 1);
   const server = createServer((request, response) => {
     if (paused) return;
     if (request.url === '/health') {
@@ -75,12 +85,13 @@ function listen({ host, env, image, print }: FakeLlamaParts, loading: readonly s
       send(response, 500, { error: { message: 'Compute error.', type: 'server_error', code: 500 } });
     } else {
       send(response, 200, { choices: [{ text: 'a', finish_reason: 'length' }] });
+      response.on('finish', () => setTimeout(() => late.splice(0).forEach(print), LATE_MS));
     }
     request.resume();
   });
   server.listen(Number(env.get('LLAMA_ARG_PORT')), host);
   print(`0.00.019.267 I srv  init_listene: api_keys: ${env.get('LLAMA_API_KEY')}`);
-  if (!image.includes('silent')) for (const line of loading) print(line);
+  if (!image.includes('silent')) for (const line of early) print(line);
   return {
     pause() {
       paused = true;
