@@ -14,19 +14,21 @@ const patienceMs = 60_000;
 export async function tellStory(home: RunningHome, docker: Docker, say: Say): Promise<void> {
   const { api, file, outward } = home;
   const start = performance.now();
+  const topic = `${outward.mqtt.base}/${outward.mqtt.instance}/event`;
+  const listener = await listen(file.mqtt, topic);
   try {
-    const listener = await listen(file.mqtt, `${outward.mqtt.base}/${outward.mqtt.instance}/event`);
     const { seq } = await api.state();
     await chatOnGpu(api, say);
     await chatWhileGpuDies(api, docker, say);
     await waitForReturn(api, seq, say);
     await unload(api, seq, say);
-    say(`\nMQTT told it too (${outward.mqtt.base}/${outward.mqtt.instance}/event):`);
+    say(`\nMQTT told it too (${topic}):`);
     for (const line of listener.heard()) say(`   ${line}`);
-    await listener.close();
     say(`\nThe story took ${seconds(performance.now() - start)}.`);
   } catch (error) {
     throw new StepFailure('story', `Look at ${file.page} and at: docker logs ${file.container}`, error);
+  } finally {
+    await listener.close();
   }
 }
 
