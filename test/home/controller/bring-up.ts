@@ -26,7 +26,7 @@ import {
   writtenOut,
 } from './settings.ts';
 
-import { untilReady, untilReloaded } from './waits.ts';
+import { refuseInvalid, untilReady, untilReloaded } from './waits.ts';
 
 export interface HomeOptions {
   /** A llamastead.yaml to merge over the bench's own. */
@@ -96,17 +96,18 @@ async function reloadRunning(
   settings: Section,
   outward: Outward,
 ): Promise<RunningHome | undefined> {
-  const [found, before] = [await findController(bench.docker), readHomeFile()];
-  if (found?.running !== true || found.plan !== planHash(plan) || before === undefined) return undefined;
-  const file = describeHome(bench, outward, { http: portOf(before.url), mqtt: portOf(before.mqtt) });
+  const [found, known] = [await findController(bench.docker), readHomeFile()];
+  if (found?.running !== true || found.plan !== planHash(plan) || known === undefined) return undefined;
+  const file = describeHome(bench, outward, { http: portOf(known.url), mqtt: portOf(known.mqtt) });
   const api = controllerApi(file.url, file.adminToken);
-  const oldApi = controllerApi(before.url, before.adminToken);
-  const { seq } = await oldApi.state();
+  const oldApi = controllerApi(known.url, known.adminToken);
+  const before = await oldApi.state();
   if (writeConfig(stringify(settings))) {
     await bench.docker.run(['kill', '--signal', 'HUP', containerName]);
-    await untilReloaded(bench.docker, api, seq);
+    await untilReloaded(bench.docker, api, before);
   }
   await untilReady(bench.docker, api);
+  refuseInvalid(await api.state());
   writeHomeFile(file);
   return { file, api, outward };
 }
@@ -128,14 +129,14 @@ async function startAnew(
   return { file, api, outward };
 }
 
-/** A port that the configuration gives is taken as it is; else the one of before, the usual one, or any. */
+/** A port that the configuration gives is taken as it is; else the usual one, the one of before, or any. */
 async function choosePorts(outward: Outward): Promise<{ http: number; mqtt: number }> {
-  const before = readHomeFile();
+  const known = readHomeFile();
   const wanted = (usual: number, url: string | undefined) =>
-    url === undefined ? [usual] : [portOf(url), usual];
+    url === undefined ? [usual] : [usual, portOf(url)];
   return {
-    http: outward.listen.port ?? (await freePort(wanted(usualPorts.http, before?.url))),
-    mqtt: outward.mqtt.embedded.port ?? (await freePort(wanted(usualPorts.mqtt, before?.mqtt))),
+    http: outward.listen.port ?? (await freePort(wanted(usualPorts.http, known?.url))),
+    mqtt: outward.mqtt.embedded.port ?? (await freePort(wanted(usualPorts.mqtt, known?.mqtt))),
   };
 }
 
