@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { findController, removeController } from './controller/container.ts';
+import { findController, removeController, removeNetwork } from './controller/container.ts';
 import { folders } from './controller/folders.ts';
 import { homeFile, readHomeFile } from './controller/home-file.ts';
 import { stopEngineOf } from './engine.ts';
@@ -18,6 +18,7 @@ export async function takeDown(say: (line: string) => void): Promise<void> {
   const docker = dockerOn(home.docker);
   if ((await findController(docker)) !== undefined) await removeController(docker);
   await removeLeftovers(docker);
+  await removeNetwork(docker);
   rmSync(homeFile);
   say('✓ Llamastead: stopped');
   if (await stopEngineOf(repository, docker)) say('✓ Docker engine: stopped');

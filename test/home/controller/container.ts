@@ -44,10 +44,11 @@ export async function startController(
   published: { http: number; mqtt: number },
 ): Promise<void> {
   const { folders } = plan;
+  if ((await findNetwork(bench.docker)) === '') await bench.docker.run(['network', 'create', containerName]);
   await bench.docker.run([
     ...['run', '--detach', '--init', '--name', containerName, '--label', `${planLabel}=${planHash(plan)}`],
     // No restart policy: a home of a checkout that is gone must not come back with the engine.
-    ...['--stop-timeout', '60'],
+    ...['--stop-timeout', '60', '--network', containerName],
     ...['--publish', `${published.http}:${plan.ports.http}`],
     ...['--publish', `${published.mqtt}:${plan.ports.mqtt}`],
     ...['--volume', `${plan.socket}:/var/run/docker.sock`],
@@ -55,6 +56,17 @@ export async function startController(
     ...['--volume', `${folders.config}:/config`],
     plan.image,
   ]);
+}
+
+/** The id of its network, as compose makes one for an app: homes of several checkouts do not meet. */
+async function findNetwork(docker: Docker): Promise<string> {
+  return docker.run(['network', 'ls', '--quiet', '--filter', `name=^${containerName}$`]);
+}
+
+/** Removes the network, once nothing is on it any more. */
+export async function removeNetwork(docker: Docker): Promise<void> {
+  const id = await findNetwork(docker);
+  if (id !== '') await docker.run(['network', 'rm', id]);
 }
 
 /** Ends the controller, which stops its own instances first, and removes its container. */
