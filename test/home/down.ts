@@ -5,6 +5,7 @@ import { findController, removeController, removeNetwork } from './controller/co
 import { folders } from './controller/folders.ts';
 import { homeFile, readHomeFile } from './controller/home-file.ts';
 import { stopEngineOf } from './engine.ts';
+import { removeHomeAssistant } from './home-assistant/beside-home.ts';
 import { type Docker, dockerOn, removeLabelled } from './lib/docker.ts';
 import { repository } from './lib/paths.ts';
 
@@ -18,6 +19,7 @@ export async function takeDown(say: (line: string) => void): Promise<void> {
   const docker = dockerOn(home.docker);
   if ((await findController(docker)) !== undefined) await removeController(docker);
   await removeLeftovers(docker);
+  await removeHomeAssistant(docker);
   await removeNetwork(docker);
   rmSync(homeFile);
   say('✓ Llamastead: stopped');

@@ -9,7 +9,9 @@ import {
   type ContainerPlan,
   containerName,
   findController,
+  type Ports,
   planHash,
+  publishedPorts,
   removeController,
   startController,
 } from './container.ts';
@@ -98,7 +100,7 @@ async function reloadRunning(
 ): Promise<RunningHome | undefined> {
   const [found, known] = [await findController(bench.docker), readHomeFile()];
   if (found?.running !== true || found.plan !== planHash(plan) || known === undefined) return undefined;
-  const file = describeHome(bench, outward, { http: portOf(known.url), mqtt: portOf(known.mqtt) });
+  const file = describeHome(bench, outward, await publishedPorts(bench.docker, plan.ports));
   const api = controllerApi(file.url, file.adminToken);
   const oldApi = controllerApi(known.url, known.adminToken);
   const before = await oldApi.state();
@@ -108,8 +110,7 @@ async function reloadRunning(
   }
   await untilReady(bench.docker, api);
   refuseInvalid(await api.state());
-  writeHomeFile(file);
-  return { file, api, outward };
+  return remember({ file, api, outward });
 }
 
 async function startAnew(
@@ -125,12 +126,18 @@ async function startAnew(
   const file = describeHome(bench, outward, published);
   const api = controllerApi(file.url, file.adminToken);
   await untilReady(bench.docker, api);
-  writeHomeFile(file);
-  return { file, api, outward };
+  return remember({ file, api, outward });
+}
+
+/** Writes home.json. A Home Assistant that was brought up earlier stays in it. */
+function remember(home: RunningHome): RunningHome {
+  const homeAssistant = readHomeFile()?.homeAssistant;
+  writeHomeFile({ ...home.file, ...(homeAssistant === undefined ? {} : { homeAssistant }) });
+  return home;
 }
 
 /** A port that the configuration gives is taken as it is; else the usual one, the one of before, or any. */
-async function choosePorts(outward: Outward): Promise<{ http: number; mqtt: number }> {
+async function choosePorts(outward: Outward): Promise<Ports> {
   const known = readHomeFile();
   const wanted = (usual: number, url: string | undefined) =>
     url === undefined ? [usual] : [usual, portOf(url)];
@@ -144,7 +151,7 @@ function portOf(url: string): number {
   return Number(new URL(url).port);
 }
 
-function describeHome(bench: Bench, outward: Outward, published: { http: number; mqtt: number }): HomeFile {
+function describeHome(bench: Bench, outward: Outward, published: Ports): HomeFile {
   const url = `http://127.0.0.1:${published.http}`;
   const adminToken = writtenOut(outward.security.adminToken);
   return {
