@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { findController, removeController } from './controller/container.ts';
+import { findController, removeController, removeNetwork } from './controller/container.ts';
 import { folders } from './controller/folders.ts';
 import { homeFile, readHomeFile } from './controller/home-file.ts';
 import { stopEngineOf } from './engine.ts';
+import { removeHomeAssistant } from './home-assistant/beside-home.ts';
 import { type Docker, dockerOn, removeLabelled } from './lib/docker.ts';
 import { repository } from './lib/paths.ts';
 
@@ -18,6 +19,8 @@ export async function takeDown(say: (line: string) => void): Promise<void> {
   const docker = dockerOn(home.docker);
   if ((await findController(docker)) !== undefined) await removeController(docker);
   await removeLeftovers(docker);
+  await removeHomeAssistant(docker);
+  await removeNetwork(docker);
   rmSync(homeFile);
   say('✓ Llamastead: stopped');
   if (await stopEngineOf(repository, docker)) say('✓ Docker engine: stopped');

@@ -54,7 +54,8 @@ export function controllerApi(url: string, adminToken?: string): ControllerApi {
     state: async () => State.parse(await get('/admin/state')),
     eventsAfter: async (seq) => Events.parse(await get(`/admin/events?since=${seq}`)).events,
     command: async (path) => {
-      const answer = await fetch(url + path, { method: 'POST', headers });
+      const json = { ...headers, 'content-type': 'application/json' };
+      const answer = await fetch(url + path, { method: 'POST', headers: json, body: '{}' });
       const text = await answer.text();
       if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${text}`);
     },

@@ -9,7 +9,9 @@ import {
   type ContainerPlan,
   containerName,
   findController,
+  type Ports,
   planHash,
+  publishedPorts,
   removeController,
   startController,
 } from './container.ts';
@@ -26,7 +28,7 @@ import {
   writtenOut,
 } from './settings.ts';
 
-import { untilReady, untilReloaded } from './waits.ts';
+import { refuseInvalid, untilReady, untilReloaded } from './waits.ts';
 
 export interface HomeOptions {
   /** A llamastead.yaml to merge over the bench's own. */
@@ -96,19 +98,19 @@ async function reloadRunning(
   settings: Section,
   outward: Outward,
 ): Promise<RunningHome | undefined> {
-  const [found, before] = [await findController(bench.docker), readHomeFile()];
-  if (found?.running !== true || found.plan !== planHash(plan) || before === undefined) return undefined;
-  const file = describeHome(bench, outward, { http: portOf(before.url), mqtt: portOf(before.mqtt) });
+  const [found, known] = [await findController(bench.docker), readHomeFile()];
+  if (found?.running !== true || found.plan !== planHash(plan) || known === undefined) return undefined;
+  const file = describeHome(bench, outward, await publishedPorts(bench.docker, plan.ports));
   const api = controllerApi(file.url, file.adminToken);
-  const oldApi = controllerApi(before.url, before.adminToken);
-  const { seq } = await oldApi.state();
+  const oldApi = controllerApi(known.url, known.adminToken);
+  const before = await oldApi.state();
   if (writeConfig(stringify(settings))) {
     await bench.docker.run(['kill', '--signal', 'HUP', containerName]);
-    await untilReloaded(bench.docker, api, seq);
+    await untilReloaded(bench.docker, api, before);
   }
   await untilReady(bench.docker, api);
-  writeHomeFile(file);
-  return { file, api, outward };
+  refuseInvalid(await api.state());
+  return remember({ file, api, outward });
 }
 
 async function startAnew(
@@ -124,18 +126,24 @@ async function startAnew(
   const file = describeHome(bench, outward, published);
   const api = controllerApi(file.url, file.adminToken);
   await untilReady(bench.docker, api);
-  writeHomeFile(file);
-  return { file, api, outward };
+  return remember({ file, api, outward });
 }
 
-/** A port that the configuration gives is taken as it is; else the one of before, the usual one, or any. */
-async function choosePorts(outward: Outward): Promise<{ http: number; mqtt: number }> {
-  const before = readHomeFile();
+/** Writes home.json. A Home Assistant that was brought up earlier stays in it. */
+function remember(home: RunningHome): RunningHome {
+  const homeAssistant = readHomeFile()?.homeAssistant;
+  writeHomeFile({ ...home.file, ...(homeAssistant === undefined ? {} : { homeAssistant }) });
+  return home;
+}
+
+/** A port that the configuration gives is taken as it is; else the usual one, the one of before, or any. */
+async function choosePorts(outward: Outward): Promise<Ports> {
+  const known = readHomeFile();
   const wanted = (usual: number, url: string | undefined) =>
-    url === undefined ? [usual] : [portOf(url), usual];
+    url === undefined ? [usual] : [usual, portOf(url)];
   return {
-    http: outward.listen.port ?? (await freePort(wanted(usualPorts.http, before?.url))),
-    mqtt: outward.mqtt.embedded.port ?? (await freePort(wanted(usualPorts.mqtt, before?.mqtt))),
+    http: outward.listen.port ?? (await freePort(wanted(usualPorts.http, known?.url))),
+    mqtt: outward.mqtt.embedded.port ?? (await freePort(wanted(usualPorts.mqtt, known?.mqtt))),
   };
 }
 
@@ -143,7 +151,7 @@ function portOf(url: string): number {
   return Number(new URL(url).port);
 }
 
-function describeHome(bench: Bench, outward: Outward, published: { http: number; mqtt: number }): HomeFile {
+function describeHome(bench: Bench, outward: Outward, published: Ports): HomeFile {
   const url = `http://127.0.0.1:${published.http}`;
   const adminToken = writtenOut(outward.security.adminToken);
   return {

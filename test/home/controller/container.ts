@@ -4,13 +4,18 @@ import type { Docker } from '../lib/docker.ts';
 import { repository } from '../lib/paths.ts';
 import type { Folders } from './folders.ts';
 
+export interface Ports {
+  http: number;
+  mqtt: number;
+}
+
 /** What the controller's container is made from; another plan needs a new container. */
 export interface ContainerPlan {
   image: string;
   folders: Folders;
   socket: string;
   /** Inside the container. */
-  ports: { http: number; mqtt: number };
+  ports: Ports;
   /** Keys of the configuration that are read only at the start. */
   fixedSettings: string;
 }
@@ -37,17 +42,23 @@ export async function findController(docker: Docker): Promise<FoundContainer | u
   return line === '' ? undefined : { running: state === 'running', plan };
 }
 
+/** Where the running controller's ports are on this machine. */
+export async function publishedPorts(docker: Docker, ports: Ports): Promise<Ports> {
+  const onHost = async (port: number) => {
+    const [address = ''] = (await docker.run(['port', containerName, String(port)])).split('\n');
+    return Number(address.split(':').at(-1));
+  };
+  return { http: await onHost(ports.http), mqtt: await onHost(ports.mqtt) };
+}
+
 /** Starts Llamastead from its image with the Docker socket mounted, as a NAS does. */
-export async function startController(
-  bench: Bench,
-  plan: ContainerPlan,
-  published: { http: number; mqtt: number },
-): Promise<void> {
+export async function startController(bench: Bench, plan: ContainerPlan, published: Ports): Promise<void> {
   const { folders } = plan;
+  if ((await findNetwork(bench.docker)) === '') await bench.docker.run(['network', 'create', containerName]);
   await bench.docker.run([
     ...['run', '--detach', '--init', '--name', containerName, '--label', `${planLabel}=${planHash(plan)}`],
     // No restart policy: a home of a checkout that is gone must not come back with the engine.
-    ...['--stop-timeout', '60'],
+    ...['--stop-timeout', '60', '--network', containerName],
     ...['--publish', `${published.http}:${plan.ports.http}`],
     ...['--publish', `${published.mqtt}:${plan.ports.mqtt}`],
     ...['--volume', `${plan.socket}:/var/run/docker.sock`],
@@ -55,6 +66,17 @@ export async function startController(
     ...['--volume', `${folders.config}:/config`],
     plan.image,
   ]);
+}
+
+/** The id of its network, as compose makes one for an app: homes of several checkouts do not meet. */
+async function findNetwork(docker: Docker): Promise<string> {
+  return docker.run(['network', 'ls', '--quiet', '--filter', `name=^${containerName}$`]);
+}
+
+/** Removes the network, once nothing is on it any more. */
+export async function removeNetwork(docker: Docker): Promise<void> {
+  const id = await findNetwork(docker);
+  if (id !== '') await docker.run(['network', 'rm', id]);
 }
 
 /** Ends the controller, which stops its own instances first, and removes its container. */

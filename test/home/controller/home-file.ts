@@ -16,7 +16,8 @@ const HomeFile = z.object({
   /** Name of the controller's container. */
   container: z.string(),
   adminToken: z.string().optional(),
-  homeAssistant: z.object({ url: z.string(), token: z.string() }).optional(),
+  /** `plan`: what it was made from, for the next call of the bench. */
+  homeAssistant: z.object({ url: z.string(), token: z.string(), plan: z.string().optional() }).optional(),
 });
 
 /** What programs read to find the home that runs. */

@@ -40,7 +40,17 @@ export interface Build {
 export async function buildImage(docker: Docker, build: Build, log: (line: string) => void): Promise<string> {
   const args = Object.entries(build.args).flatMap(([key, value]) => ['--build-arg', `${key}=${value}`]);
   await docker.run(
-    ['build', '--network=host', ...args, '--tag', build.name, '--file', build.dockerfile, build.context],
+    [
+      'build',
+      '--network=host',
+      '--force-rm',
+      ...args,
+      '--tag',
+      build.name,
+      '--file',
+      build.dockerfile,
+      build.context,
+    ],
     { onLine: log },
   );
   return build.name;

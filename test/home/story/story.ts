@@ -21,7 +21,8 @@ export async function tellStory(home: RunningHome, docker: Docker, say: Say): Pr
     await chatOnGpu(api, say);
     await chatWhileGpuDies(api, docker, say);
     await waitForReturn(api, seq, say);
-    await unload(api, seq, say);
+    const last = await unload(api, say);
+    await until('MQTT has told the last event', async () => (listener.newest() >= last ? true : undefined));
     say(`\nMQTT told it too (${topic}):`);
     for (const line of listener.heard()) say(`   ${line}`);
     say(`\nThe story took ${seconds(performance.now() - start)}.`);
@@ -64,12 +65,13 @@ async function waitForReturn(api: ControllerApi, seq: number, say: Say): Promise
   say(`   back after ${seconds(performance.now() - start)}`);
 }
 
-async function unload(api: ControllerApi, seq: number, say: Say): Promise<void> {
+/** Returns the number of the newest event after it. */
+async function unload(api: ControllerApi, say: Say): Promise<number> {
   say('\n4. The model is unloaded, as an idle one is after its time.');
   await api.command('/admin/models/chat/unload?wait=1');
-  await until('the unload is told', () => eventSince(api, seq, 'model_unloaded'));
-  const { models } = await api.state();
+  const { models, seq } = await api.state();
   say(`   chat is ${models.find((model) => model.name === 'chat')?.status ?? 'gone'}`);
+  return seq;
 }
 
 async function eventSince(api: ControllerApi, seq: number, type: string): Promise<true | undefined> {
