@@ -76,7 +76,7 @@ async function connect(): Promise<void> {
   const mine = new AbortController();
   open = mine;
   try {
-    const since = lastSeq(feed.value);
+    const since = lastSeq(feed.value) ?? feed.value.view?.seq ?? null;
     const address = since === null ? 'admin/events/stream' : `admin/events/stream?since=${since}`;
     const response = await fetch(address, {
       signal: mine.signal,
