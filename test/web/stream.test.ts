@@ -81,9 +81,22 @@ describe('the feed', () => {
     assert.deepEqual(seqs(feed), [1, 2, 3, 7, 8]);
   });
   it('starts anew when the numbers of the server went back', () => {
-    const feed = run([live(...facts), state(2)]);
+    const feed = run([live(...facts), { type: 'gap', since: 12 }, state(2)]);
     assert.deepEqual(seqs(feed), []);
     assert.equal(feed.missingAfter, 0);
+  });
+  it('keeps its facts when a state comes that is a little older than they are', () => {
+    const feed = run([state(0), live(...facts), state(2)]);
+    assert.equal(feed.facts.length, 12);
+  });
+  it('keeps its facts through a gap of what is no longer kept', () => {
+    const feed = run([
+      live(...facts.slice(0, 3)),
+      { type: 'gap', since: 3 },
+      state(12),
+      live(...facts.slice(8)),
+    ]);
+    assert.deepEqual(seqs(feed), [1, 2, 3, 9, 10, 11, 12]);
   });
 });
 
