@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { STORY_KEPT } from '../../app/web/logic/outage.ts';
 import { launch, type Watched, waitUntil, watchedPage } from './support/browser.ts';
 import { builtPage, type ScriptedServer, scriptedServer } from './support/scripted-server.ts';
 import { aModel, anInstance, koreanTime, someFacts } from './support/views.ts';
@@ -284,12 +285,19 @@ describe('a failover', () => {
 
   it('is a plain event ten minutes later', () =>
     live(async ({ page }, server) => {
-      await page.clock.install();
+      const time = koreanTime(Date.now() - STORY_KEPT + 3000);
+      const recovered = {
+        type: 'recovered',
+        model: 'chat',
+        placement: 'gpu',
+        to: 'gpu',
+        seconds: 130,
+      } as const;
+      server.home.remember([{ v: 1, seq: 1, time, ...recovered }]);
       await page.goto(server.url);
-      server.home.tell({ type: 'recovered', model: 'chat', placement: 'gpu', to: 'gpu', seconds: 130 });
       await page.locator('.outage-over').waitFor();
-      await page.clock.fastForward(601_000);
-      await page.locator('.outage').waitFor({ state: 'detached' });
+      await page.locator('.outage').waitFor({ state: 'detached', timeout: 5000 });
+      await page.locator('.event', { hasText: 'back on the GPU' }).waitFor();
     }));
 });
 

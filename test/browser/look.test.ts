@@ -186,6 +186,7 @@ describe('the page', () => {
         await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
         assert.equal(await sideways(page), 0, `${view} at 200 %`);
         await page.setViewportSize({ width: 320, height: 700 });
+        await page.evaluate(() => document.documentElement.style.removeProperty('font-size'));
       }
       await context.close();
     });
