@@ -10,7 +10,7 @@ import { errorMessage } from '../logic/chat.ts';
 import { type FeedMessage, lastSeq, reduceFeed } from '../logic/feed.ts';
 import { type LinkInput, reduceLink, retryDelay } from '../logic/link.ts';
 import { parseSse, type SseItem } from '../logic/sse.ts';
-import { announcement, announcer, clock, feed, format, link, rememberVersion, text } from './app.ts';
+import { announcement, announcer, clock, feed, firstView, format, link, text } from './app.ts';
 import { settleCommands } from './commands.ts';
 
 let open: AbortController | null = null;
@@ -139,7 +139,7 @@ function takeFacts(fresh: readonly Fact[]): void {
 }
 
 function takeState(state: View): void {
-  rememberVersion(state.version);
+  firstView.value ??= state;
   tellFeed({ type: 'state', view: state, at: Date.now() });
   clock.value = Date.now();
   settleCommands();

@@ -30,7 +30,7 @@ export function zhPlace(placement: Placement | 'none'): string {
 
 const name = (fact: Fact) => fact.model ?? '模型';
 const at = (fact: Fact) => (fact.placement === undefined ? '' : `在 ${zhPlace(fact.placement)} 上`);
-const detail = (fact: Fact) => (fact.detail === undefined ? '' : ` ${fact.detail}`);
+const detail = (fact: Fact) => (fact.detail === undefined ? '' : `“${fact.detail}”`);
 const because = (fact: Fact) => (fact.reason === undefined ? '' : `：${zhReasons[fact.reason]}`);
 
 function failed(fact: Fact): string {
