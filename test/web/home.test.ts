@@ -76,6 +76,7 @@ describe('the one sentence', () => {
     assert.equal(said({ models: [onCpu, failed], problems: [problem] }), 'b has failed.');
     assert.equal(said({ models: [onCpu], problems: [problem] }), 'One thing needs you.');
     assert.equal(said({ models: [onCpu] }), 'chat continues on the CPU. The GPU is tried again at 14:03.');
+    assert.equal(said({ models: [], problems: [problem] }), 'One thing needs you.');
     assert.equal(said({ models: [] }), 'There is no model yet.');
   });
   it('does not claim that the CPU answers before it does', () => {
