@@ -43,6 +43,7 @@ describe('durations', () => {
   it('speak the language', () => {
     assert.equal(createFormat('ko', 0).duration(130), '2분 10초');
     assert.equal(plain(createFormat('zh', 0).duration(130)), '2 分 10 秒');
+    assert.equal(plain(createFormat('zh', 0).duration(600)), '10 分钟');
   });
   it('count in whole seconds where they run on the screen, never below zero', () => {
     const { ticking } = createFormat('en', 0);

@@ -29,6 +29,8 @@ export interface Format {
 interface Units {
   readonly hour: string;
   readonly minute: string;
+  /** Where no seconds follow. */
+  readonly minuteAlone: string;
   readonly second: string;
   /** Between number and unit. */
   readonly gap: string;
@@ -38,9 +40,9 @@ interface Units {
 const NBSP = '\u00a0';
 
 const UNITS: Record<Language, Units> = {
-  en: { hour: 'h', minute: 'min', second: 's', gap: NBSP },
-  ko: { hour: '시간', minute: '분', second: '초', gap: '' },
-  zh: { hour: '小时', minute: '分', second: '秒', gap: NBSP },
+  en: { hour: 'h', minute: 'min', minuteAlone: 'min', second: 's', gap: NBSP },
+  ko: { hour: '시간', minute: '분', minuteAlone: '분', second: '초', gap: '' },
+  zh: { hour: '小时', minute: '分', minuteAlone: '分钟', second: '秒', gap: NBSP },
 };
 
 const MIB = 1024 ** 2;
@@ -55,12 +57,12 @@ function durationText(units: Units, total: number, seconds: (value: number) => s
   const minutes = Math.floor(whole / 60);
   if (minutes < 60) {
     const rest = whole % 60;
-    const text = part(String(minutes), units.minute);
-    return rest === 0 ? text : `${text} ${part(String(rest), units.second)}`;
+    if (rest === 0) return part(String(minutes), units.minuteAlone);
+    return `${part(String(minutes), units.minute)} ${part(String(rest), units.second)}`;
   }
   const rest = minutes % 60;
   const text = part(String(Math.floor(minutes / 60)), units.hour);
-  return rest === 0 ? text : `${text} ${part(String(rest), units.minute)}`;
+  return rest === 0 ? text : `${text} ${part(String(rest), units.minuteAlone)}`;
 }
 
 /**
