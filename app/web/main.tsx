@@ -12,10 +12,6 @@ addEventListener('hashchange', () => {
   route.value = parseRoute(location.hash);
 });
 
-effect(() => {
-  document.documentElement.lang = language.value;
-});
-
 // The tab tells what its page would: quiet while all is well.
 effect(() => {
   const said = sentence.value;
@@ -28,5 +24,8 @@ const root = document.getElementById('app');
 if (root !== null) {
   startLive();
   await showLanguage(firstLanguage()).catch(() => undefined);
+  effect(() => {
+    document.documentElement.lang = language.value;
+  });
   render(<App />, root);
 }

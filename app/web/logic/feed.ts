@@ -13,10 +13,14 @@ export interface Feed {
   readonly facts: readonly Fact[];
   /** A number was skipped: history has to be asked for after this one. */
   readonly missingAfter: number | null;
+  /** The server broke its row of numbers after this one; the next state tells why. */
+  readonly gapAfter: number | null;
 }
 
 export type FeedMessage =
   | { readonly type: 'state'; readonly view: View; readonly at: number }
+  /** `event: gap`: what follows does not follow on `since`. */
+  | { readonly type: 'gap'; readonly since: number }
   /** Told live. */
   | { readonly type: 'facts'; readonly facts: readonly Fact[] }
   /** Asked for: what is missing in it is not kept any more. */
@@ -25,7 +29,7 @@ export type FeedMessage =
 /** Facts held in the page. */
 export const FACTS_HELD = 2000;
 
-export const EMPTY_FEED: Feed = { view: null, viewAt: 0, facts: [], missingAfter: null };
+export const EMPTY_FEED: Feed = { view: null, viewAt: 0, facts: [], missingAfter: null, gapAfter: null };
 
 export function lastSeq(feed: Feed): number | null {
   return feed.facts.at(-1)?.seq ?? null;
@@ -35,6 +39,8 @@ export function reduceFeed(feed: Feed, message: FeedMessage): Feed {
   switch (message.type) {
     case 'state':
       return takeState(feed, message.view, message.at);
+    case 'gap':
+      return { ...feed, gapAfter: message.since };
     case 'facts':
       return takeFacts(feed, message.facts);
     case 'history':
@@ -43,18 +49,19 @@ export function reduceFeed(feed: Feed, message: FeedMessage): Feed {
 }
 
 /**
- * The first state asks for the history before it. A number that goes back means that the server's memory of
- * events is another one: ours is void.
+ * The first state asks for the history before it. After a gap, a state with a lower number means that the
+ * server's memory of events is another one: ours is void. Without a gap it means nothing: a state may be a
+ * little older than the facts before it.
  */
 function takeState(feed: Feed, view: View, at: number): Feed {
-  const last = lastSeq(feed);
-  const reset = last !== null && view.seq < last;
+  const reset = feed.gapAfter !== null && view.seq < feed.gapAfter;
   const anew = reset || feed.view === null;
   return {
     view,
     viewAt: at,
     facts: reset ? [] : feed.facts,
     missingAfter: anew && view.seq > 0 ? Math.max(0, view.seq - FACTS_HELD) : feed.missingAfter,
+    gapAfter: null,
   };
 }
 

@@ -21,7 +21,7 @@ export function headline(view: View, text: Text, format: Format): Headline {
   const failed = find('failed');
   if (failed !== undefined) return { tone: 'bad', text: words.failed(failed.name) };
   const problems = view.problems.length;
-  if (problems > 0 && view.models.length > 0) return { tone: 'care', text: words.problems(problems) };
+  if (problems > 0) return { tone: 'care', text: words.problems(problems) };
   if (view.models.length === 0) return { tone: 'care', text: words.noModels };
   const out = view.models.find((model) => model.outage !== null);
   if (out !== undefined) return { tone: 'care', text: outageText(out, text, format) };

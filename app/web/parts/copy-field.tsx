@@ -24,6 +24,9 @@ export function CopyField({ label, value }: { label: string; value: string }) {
           type="button"
           class="button"
           aria-label={words.copyOf(label)}
+          onBlur={() => {
+            copied.value = false;
+          }}
           onClick={() => {
             field.current?.select();
             copied.value = document.execCommand('copy');

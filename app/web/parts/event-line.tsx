@@ -19,7 +19,7 @@ export function EventLine({ entry, details = false }: { entry: Entry; details?: 
       <div class="event-body">
         <p>
           {phrase(fact)}
-          {recovery !== null && ` ${phrase(recovery)}`}
+          {recovery !== null && `${text.value.events.sentenceGap}${phrase(recovery)}`}
           {merged > 1 && <span class="chip">{text.value.events.times(merged)}</span>}
         </p>
         {details && (

@@ -1,5 +1,5 @@
 import { fold } from '../logic/events.ts';
-import { facts, format, serverNow, text } from '../state/app.ts';
+import { facts, firstView, format, serverNow, text } from '../state/app.ts';
 import { EventLine } from './event-line.tsx';
 
 /** Facts looked at for the latest lines; folding may take two for one. */
@@ -16,7 +16,7 @@ export function Latest() {
         <a href="#/events">{words.allEvents}</a>
       </div>
       {latest.length === 0 ? (
-        <p class="muted">{words.noEvents(format.value.clock(serverNow.value))}</p>
+        <p class="muted">{words.noEvents(format.value.clock(firstView.value?.time ?? serverNow.value))}</p>
       ) : (
         <ol class="event-list">
           {latest.map((entry) => (

@@ -10,7 +10,9 @@ export function Memory() {
   const shared = seen.gpus.filter((gpu) => gpu.memory === 'shared');
   return (
     <section class="card memory" aria-labelledby="memory-title">
-      <h2 id="memory-title">{text.value.home.memory}</h2>
+      <h2 id="memory-title" class="visually-hidden">
+        {text.value.home.memory}
+      </h2>
       {seen.memory === null ? (
         <p class="muted">{words.unmeasured}</p>
       ) : (

@@ -80,7 +80,7 @@ function StartingLine({ model }: { model: ModelView }) {
   if (starting === null) return null;
   const elapsed = format.value.ticking(starting.elapsed);
   const said =
-    starting.usual === null
+    starting.usual === null || starting.elapsed > starting.usual
       ? words.startingFor(elapsed)
       : words.startingOf(elapsed, format.value.duration(starting.usual));
   return (

@@ -24,6 +24,11 @@ export function Problems() {
                 )}
                 <details>
                   <summary>{words.problem.details}</summary>
+                  {said !== problem.text && (
+                    <p lang="en" class="muted">
+                      {problem.text} {problem.fix}
+                    </p>
+                  )}
                   <p class="mono">{words.problem.code(problem.code)}</p>
                 </details>
               </div>

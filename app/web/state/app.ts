@@ -1,5 +1,6 @@
 /** The page's state: signals that views read, and what is computed from them. */
 import { batch, computed, signal } from '@preact/signals';
+import type { View } from '../../core/view.ts';
 import { type Announcer, QUIET } from '../logic/announce.ts';
 import { EMPTY_FEED, type Feed } from '../logic/feed.ts';
 import { headline } from '../logic/headline.ts';
@@ -37,15 +38,11 @@ export const serverNow = computed(() => {
 /** The server is away: data is old, buttons are off. */
 export const away = computed(() => isAway(link.value, clock.value));
 
-/** The version that this page came with. */
-const firstVersion = signal<string | null>(null);
+/** The first snapshot that this page saw: its version, and since when it has looked. */
+export const firstView = signal<View | null>(null);
 export const updated = computed(
-  () => firstVersion.value !== null && view.value !== null && view.value.version !== firstVersion.value,
+  () => firstView.value !== null && view.value !== null && view.value.version !== firstView.value.version,
 );
-
-export function rememberVersion(version: string): void {
-  firstVersion.value ??= version;
-}
 
 export const sentence = computed(() =>
   view.value === null ? null : headline(view.value, text.value, format.value),

@@ -10,7 +10,7 @@ import { errorMessage } from '../logic/chat.ts';
 import { type FeedMessage, lastSeq, reduceFeed } from '../logic/feed.ts';
 import { type LinkInput, reduceLink, retryDelay } from '../logic/link.ts';
 import { parseSse, type SseItem } from '../logic/sse.ts';
-import { announcement, announcer, clock, feed, format, link, rememberVersion, text } from './app.ts';
+import { announcement, announcer, clock, feed, firstView, format, link, text } from './app.ts';
 import { settleCommands } from './commands.ts';
 
 let open: AbortController | null = null;
@@ -76,7 +76,7 @@ async function connect(): Promise<void> {
   const mine = new AbortController();
   open = mine;
   try {
-    const since = lastSeq(feed.value);
+    const since = lastSeq(feed.value) ?? feed.value.view?.seq ?? null;
     const address = since === null ? 'admin/events/stream' : `admin/events/stream?since=${since}`;
     const response = await fetch(address, {
       signal: mine.signal,
@@ -115,25 +115,34 @@ async function follow(body: ReadableStream<Uint8Array>, mine: AbortController): 
   }
 }
 
+/** In the order of the stream; facts in a row are taken together. */
 function take(items: readonly SseItem[]): void {
   const fresh: Fact[] = [];
-  let state: View | null = null;
   for (const item of items) {
     if (item.kind !== 'event') continue;
-    // The page and its server are one version: the shape is that of the types, or the page is loaded anew.
-    if (item.event === 'state') state = JSON.parse(item.data) as View;
-    else if (item.id !== null) fresh.push(JSON.parse(item.data) as Fact);
+    if (item.event === 'message' && item.id !== null) {
+      fresh.push(JSON.parse(item.data) as Fact);
+      continue;
+    }
+    takeFacts(fresh.splice(0));
+    // The page and its server are one version: the shapes are those of the types.
+    if (item.event === 'state') takeState(JSON.parse(item.data) as View);
+    else if (item.event === 'gap') tellFeed({ type: 'gap', ...(JSON.parse(item.data) as { since: number }) });
   }
-  if (fresh.length > 0) {
-    tellFeed({ type: 'facts', facts: fresh });
-    sayAloud(fresh);
-  }
-  if (state !== null) {
-    rememberVersion(state.version);
-    tellFeed({ type: 'state', view: state, at: Date.now() });
-    clock.value = Date.now();
-    settleCommands();
-  }
+  takeFacts(fresh);
+}
+
+function takeFacts(fresh: readonly Fact[]): void {
+  if (fresh.length === 0) return;
+  tellFeed({ type: 'facts', facts: fresh });
+  sayAloud(fresh);
+}
+
+function takeState(state: View): void {
+  firstView.value ??= state;
+  tellFeed({ type: 'state', view: state, at: Date.now() });
+  clock.value = Date.now();
+  settleCommands();
 }
 
 function tellFeed(message: FeedMessage): void {

@@ -57,7 +57,7 @@ export function place(placement: Placement | 'none'): string {
 
 const name = (fact: Fact) => fact.model ?? 'A model';
 const on = (fact: Fact) => `on the ${place(fact.placement ?? 'none')}`;
-const detail = (fact: Fact) => (fact.detail === undefined ? '' : ` ${fact.detail}`);
+const detail = (fact: Fact) => (fact.detail === undefined ? '' : ` “${fact.detail}”`);
 const because = (fact: Fact) => (fact.reason === undefined ? '' : `: ${enReasons[fact.reason]}`);
 const requests = (n: number) => (n === 1 ? '1 request' : `${n} requests`);
 

@@ -147,6 +147,7 @@ export const en = {
     id: 'Request',
   },
   events: {
+    sentenceGap: ' ',
     title: 'Events',
     search: 'Search',
     model: 'Model',

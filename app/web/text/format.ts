@@ -10,7 +10,7 @@ export interface Format {
   memory(bytes: number): string;
   /** Files on disk: bytes in GB, one decimal; less than 0.1 GB in MB. */
   file(bytes: number): string;
-  /** Seconds as `12 s`, `2 min 10 s`, `1 h 5 min`; one decimal below 10 s. */
+  /** Seconds as `12 s`, `2 min 10 s`, `1 h 5 min`; one decimal below 10 s, milliseconds below 0.1 s. */
   duration(seconds: number): string;
   /** Whole seconds: a count that runs on the screen must not flicker with decimals. */
   ticking(seconds: number): string;
@@ -29,15 +29,20 @@ export interface Format {
 interface Units {
   readonly hour: string;
   readonly minute: string;
+  /** Where no seconds follow. */
+  readonly minuteAlone: string;
   readonly second: string;
   /** Between number and unit. */
   readonly gap: string;
 }
 
+/** Keeps a number and its unit on one line. */
+const NBSP = '\u00a0';
+
 const UNITS: Record<Language, Units> = {
-  en: { hour: 'h', minute: 'min', second: 's', gap: ' ' },
-  ko: { hour: '시간', minute: '분', second: '초', gap: '' },
-  zh: { hour: '小时', minute: '分', second: '秒', gap: ' ' },
+  en: { hour: 'h', minute: 'min', minuteAlone: 'min', second: 's', gap: NBSP },
+  ko: { hour: '시간', minute: '분', minuteAlone: '분', second: '초', gap: '' },
+  zh: { hour: '小时', minute: '分', minuteAlone: '分钟', second: '秒', gap: NBSP },
 };
 
 const MIB = 1024 ** 2;
@@ -46,17 +51,18 @@ const GIB = 1024 ** 3;
 /** The larger two units that matter: no seconds beside hours. */
 function durationText(units: Units, total: number, seconds: (value: number) => string): string {
   const part = (value: string, unit: string) => `${value}${units.gap}${unit}`;
+  if (total !== 0 && total < 0.0995 && total >= 0.0005) return `${Math.round(total * 1000)}${NBSP}ms`;
   if (total < 59.95) return part(seconds(total), units.second);
   const whole = Math.round(total);
   const minutes = Math.floor(whole / 60);
   if (minutes < 60) {
     const rest = whole % 60;
-    const text = part(String(minutes), units.minute);
-    return rest === 0 ? text : `${text} ${part(String(rest), units.second)}`;
+    if (rest === 0) return part(String(minutes), units.minuteAlone);
+    return `${part(String(minutes), units.minute)} ${part(String(rest), units.second)}`;
   }
   const rest = minutes % 60;
   const text = part(String(Math.floor(minutes / 60)), units.hour);
-  return rest === 0 ? text : `${text} ${part(String(rest), units.minute)}`;
+  return rest === 0 ? text : `${text} ${part(String(rest), units.minuteAlone)}`;
 }
 
 /**
@@ -95,8 +101,8 @@ export function createFormat(language: Language, offset: number | null): Format 
   const key = new Intl.DateTimeFormat('sv', { ...zone, year: 'numeric', month: '2-digit', day: '2-digit' });
   const size = (bytes: number, big: number, bigUnit: string, small: number, smallUnit: string) =>
     bytes !== 0 && Math.abs(bytes) < big / 10
-      ? `${whole.format(bytes / small)} ${smallUnit}`
-      : `${one.format(bytes / big)} ${bigUnit}`;
+      ? `${whole.format(bytes / small)}${NBSP}${smallUnit}`
+      : `${one.format(bytes / big)}${NBSP}${bigUnit}`;
   return {
     memory: (bytes) => size(bytes, GIB, 'GiB', MIB, 'MiB'),
     file: (bytes) => size(bytes, 1e9, 'GB', 1e6, 'MB'),

@@ -33,7 +33,7 @@ export function koPlace(placement: Placement | 'none'): string {
 
 const name = (fact: Fact) => (fact.model === undefined ? '모델' : `${fact.model} 모델`);
 const at = (fact: Fact) => (fact.placement === undefined ? '' : `${koPlace(fact.placement)}에서 `);
-const detail = (fact: Fact) => (fact.detail === undefined ? '' : ` ${fact.detail}`);
+const detail = (fact: Fact) => (fact.detail === undefined ? '' : ` “${fact.detail}”`);
 const because = (fact: Fact) => (fact.reason === undefined ? '' : ` 원인: ${koReasons[fact.reason]}.`);
 
 /** The cause as the first half of a sentence that goes on. */

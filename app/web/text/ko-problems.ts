@@ -16,12 +16,12 @@ export const koProblems: ProblemPhrases = {
     said: 'Docker 소켓은 있지만 Docker가 응답하지 않습니다.',
     fix: '호스트에서 Docker를 시작해 주세요(systemctl start docker). Docker를 다시 설치했다면 Llamastead도 다시 시작해 주세요.',
   }),
-  docker_socket_forbidden: () => ({
-    said: 'Llamastead에 Docker 소켓을 쓸 권한이 없습니다.',
+  docker_socket_forbidden: (p) => ({
+    said: `Llamastead에 Docker 소켓(${p.of('socket')})을 쓸 권한이 없습니다.`,
     fix: 'Llamastead를 root로 실행하거나, 소켓을 소유한 그룹을 compose 파일의 group_add에 추가해 주세요.',
   }),
-  docker_socket_missing: () => ({
-    said: 'Docker 소켓이 없습니다.',
+  docker_socket_missing: (p) => ({
+    said: `Docker 소켓(${p.of('socket')})이 없습니다.`,
     fix: 'Llamastead 컨테이너에 /var/run/docker.sock을 마운트해 주세요.',
   }),
   docker_too_old: () => ({
@@ -33,8 +33,8 @@ export const koProblems: ProblemPhrases = {
     fix: '호스트에 GPU 드라이버를 설치하거나 로드한 뒤 호스트를 다시 시작해 주세요.',
   }),
   gpu_not_used: (p) => ({
-    said: `${p.of('gpu')} GPU를 찾았지만 쓰지 않습니다. 호스트의 메모리를 함께 써서 CPU보다 빠른 경우가 드뭅니다.`,
-    fix: `쓰려면 llamastead.yaml에 다음을 적어 주세요: gpus: [{name: ${p.of('gpu')}, kind: ${p.of('kind')}, memory: shared}]. 쓰지 않으려면 gpus: []를 적어 주세요.`,
+    said: `${p.of('gpu')} GPU를 찾았지만 쓰지 않습니다.`,
+    fix: '쓰려면 llamastead.yaml의 gpus에 이 GPU를 적고, 쓰지 않으려면 gpus: []를 적어 주세요. 적을 내용은 자세히에 있습니다.',
   }),
   holder_failed: (p) => ({
     said: `모델용 네트워크를 만들지 못했습니다: ${p.of('detail')}`,
@@ -84,5 +84,77 @@ export const koProblems: ProblemPhrases = {
   no_placement: (p) => ({
     said: `${p.model} 모델은 이 기기에서 설정된 위치에 실행할 수 없습니다.`,
     fix: '모델의 placements를 바꾸거나 장치를 추가해 주세요.',
+  }),
+  broker_failed: () => ({
+    said: '내장 MQTT 브로커를 실행하지 못했습니다.',
+    fix: 'mqtt.embedded.port에 다른 포트를 설정하거나 mqtt.url에 사용하는 브로커를 적어 주세요.',
+  }),
+  config_invalid: () => ({
+    said: '바뀐 설정 파일에 잘못된 곳이 있어 쓰지 않습니다. 이전 설정으로 계속 실행합니다.',
+    fix: '파일을 고쳐 주세요. 고치면 자동으로 다시 읽습니다.',
+  }),
+  gpu_unknown: (p) => ({
+    said: `${p.model} 모델에 설정된 GPU(${p.of('devices')})가 이 기기와 맞지 않습니다.`,
+    fix: `llamastead.yaml의 models.${p.model}.gpu.devices를 고쳐 주세요.`,
+  }),
+  model_big_endian: (p) => ({
+    said: `"${p.of('file')}" 파일은 빅 엔디언 GGUF여서 이 기기에서 실행할 수 없습니다.`,
+    fix: '같은 모델의 일반적인(리틀 엔디언) 파일을 넣어 주세요.',
+  }),
+  model_file_missing: (p) => ({
+    said: `${p.model} 모델의 파일 ${p.of('file')}이(가) 모델 폴더에 없거나 쓸 수 없는 파일입니다.`,
+    fix: '파일을 모델 폴더에 넣거나 설정에서 이름을 고쳐 주세요.',
+  }),
+  model_link_broken: (p) => ({
+    said: `"${p.of('file')}" 링크가 가리키는 파일이 없습니다.`,
+    fix: '가리키는 파일을 모델 폴더 안에 되돌려 놓거나 링크를 지워 주세요.',
+  }),
+  model_shard_missing: (p) => ({
+    said: `"${p.of('file')}" 모델은 파일 ${p.of('count')}개로 나뉘어 있는데 "${p.of('missing')}" 파일이 없습니다.`,
+    fix: '모델의 모든 파일을 같은 폴더에 넣어 주세요.',
+  }),
+  model_tensor_type: (p) => ({
+    said: `"${p.of('file')}" 파일은 아직 지원하지 않는 형식으로 저장되어 있습니다.`,
+    fix: 'Llamastead와 이미지를 업데이트하거나, 다른 양자화 파일을 넣어 주세요.',
+  }),
+  model_unreadable: (p) => ({
+    said: `${p.model === '' ? '모델' : `${p.model} 모델`}의 파일을 읽을 수 없습니다.`,
+    fix: '파일과 모델 폴더를 확인해 주세요. 자동으로 다시 시도합니다.',
+  }),
+  model_version: (p) => ({
+    said: `"${p.of('file')}" 파일의 GGUF 버전(${p.of('version')})을 지원하지 않습니다. 버전 2와 3을 지원합니다.`,
+    fix: '버전 3으로 변환된 파일을 넣거나 Llamastead를 업데이트해 주세요.',
+  }),
+  restart_needed: (p) => ({
+    said: `다음 설정은 Llamastead를 다시 시작해야 적용됩니다: ${p.of('keys')}`,
+    fix: 'Llamastead 컨테이너를 다시 시작해 주세요.',
+  }),
+  settings_broken: (p) => ({
+    said: `저장된 설정을 읽지 못해 설정 파일의 값을 씁니다. 읽지 못한 파일은 ${p.of('file')}에 남겨 두었습니다.`,
+    fix: '이 페이지에서 다시 설정하거나, 그 파일을 고쳐 되돌려 놓아 주세요.',
+  }),
+  settings_unknown: (p) => ({
+    said: `알 수 없거나 잘못된 설정을 제외했습니다: ${p.of('keys')}`,
+    fix: '이 페이지에서 다시 설정해 주세요.',
+  }),
+  settings_unreadable: () => ({
+    said: '저장된 설정을 읽을 수 없어 설정 파일의 값을 씁니다.',
+    fix: '상태 폴더를 읽을 수 있는지 확인한 뒤 Llamastead를 다시 시작해 주세요.',
+  }),
+  events_not_kept: () => ({
+    said: '이벤트를 디스크에 저장하지 못했습니다. 다시 시작하면 사라집니다.',
+    fix: '상태 폴더가 있는 디스크의 공간을 확보하고, 쓸 수 있는지 확인해 주세요.',
+  }),
+  state_broken: (p) => ({
+    said: `Llamastead의 상태 파일을 쓸 수 없어 새로 만들었습니다. 이전 파일은 ${p.of('file')}에 남겨 두었습니다.`,
+    fix: '이전 컨테이너를 알아보지 못하므로, 이름이 llamastead-로 시작하는 컨테이너를 직접 제거해 주세요.',
+  }),
+  state_unreadable: (p) => ({
+    said: `상태 폴더를 읽을 수 없어 이전 컨테이너를 알아보지 못합니다: ${p.of('cause')}`,
+    fix: '상태 폴더를 읽을 수 있는지 확인한 뒤 Llamastead를 다시 시작해 주세요.',
+  }),
+  state_unwritable: (p) => ({
+    said: `상태 폴더에 쓸 수 없습니다: ${p.of('cause')}. 다시 시작하면 알아낸 내용을 잊습니다.`,
+    fix: '상태 폴더가 있는 디스크의 공간을 확보하고, 쓸 수 있는지 확인해 주세요.',
   }),
 };

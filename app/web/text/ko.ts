@@ -138,6 +138,7 @@ export const ko: Text = {
     id: '요청',
   },
   events: {
+    sentenceGap: ' ',
     title: '이벤트',
     search: '검색',
     model: '모델',

@@ -5,27 +5,45 @@
 import type { Problem } from '../../core/types.ts';
 
 export const PROBLEM_CODES = [
+  'broker_failed',
+  'config_invalid',
   'docker_failed',
   'docker_not_answering',
   'docker_not_running',
   'docker_socket_forbidden',
   'docker_socket_missing',
   'docker_too_old',
+  'events_not_kept',
   'gpu_driver_missing',
   'gpu_not_used',
+  'gpu_unknown',
   'holder_failed',
   'image_missing',
+  'model_big_endian',
   'model_damaged',
+  'model_file_missing',
+  'model_link_broken',
   'model_missing',
   'model_not_gguf',
   'model_not_readable',
   'model_outside',
+  'model_shard_missing',
+  'model_tensor_type',
   'model_truncated',
+  'model_unreadable',
+  'model_version',
   'models_folder_empty',
   'models_folder_missing',
   'models_folder_unreadable',
   'models_not_shared',
   'no_placement',
+  'restart_needed',
+  'settings_broken',
+  'settings_unknown',
+  'settings_unreadable',
+  'state_broken',
+  'state_unreadable',
+  'state_unwritable',
 ] as const;
 
 export type ProblemCode = (typeof PROBLEM_CODES)[number];
@@ -35,7 +53,7 @@ export interface SaidProblem {
   readonly fix: string;
 }
 
-/** `of` gives a value of the problem's sentence; `detail` what only the server's English text holds. */
+/** `of` gives a value of the problem's sentence. What has no value stands in the server's text, under Details. */
 export interface ProblemValues {
   readonly model: string;
   of(key: string): string;

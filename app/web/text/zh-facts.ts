@@ -30,7 +30,7 @@ export function zhPlace(placement: Placement | 'none'): string {
 
 const name = (fact: Fact) => fact.model ?? '模型';
 const at = (fact: Fact) => (fact.placement === undefined ? '' : `在 ${zhPlace(fact.placement)} 上`);
-const detail = (fact: Fact) => (fact.detail === undefined ? '' : ` ${fact.detail}`);
+const detail = (fact: Fact) => (fact.detail === undefined ? '' : `“${fact.detail}”`);
 const because = (fact: Fact) => (fact.reason === undefined ? '' : `：${zhReasons[fact.reason]}`);
 
 function failed(fact: Fact): string {
@@ -117,7 +117,7 @@ export const zhFacts: FactPhrases = {
   recovered: (f, format) =>
     f.seconds === undefined
       ? `${name(f)} 已恢复到 ${zhPlace(f.to ?? f.placement ?? 'gpu')}。`
-      : `${name(f)} 在 ${format.duration(f.seconds)} 后恢复到 ${zhPlace(f.to ?? f.placement ?? 'gpu')}。`,
+      : `${name(f)} 在 ${format.duration(f.seconds)}后恢复到 ${zhPlace(f.to ?? f.placement ?? 'gpu')}。`,
   backend_crashed: (f) => `${name(f)} ${at(f)}停止运行${because(f)}。${detail(f)}`,
   out_of_memory: (f, format) =>
     `${name(f)} ${at(f)}内存不足。${f.need !== undefined && f.room !== undefined ? `需要 ${format.memory(f.need)}，而空闲的只有 ${format.memory(f.room)}。` : ''}`,

@@ -20,8 +20,8 @@ export const zhProblems: ProblemPhrases = {
     said: 'Llamastead 没有使用 Docker 套接字的权限。',
     fix: '请以 root 运行 Llamastead，或在 compose 文件的 group_add 中加入拥有该套接字的组。',
   }),
-  docker_socket_missing: () => ({
-    said: '找不到 Docker 的套接字。',
+  docker_socket_missing: (p) => ({
+    said: `找不到 Docker 的套接字 ${p.of('socket')}。`,
     fix: '请把 /var/run/docker.sock 挂载到 Llamastead 容器。',
   }),
   docker_too_old: () => ({ said: 'Docker 版本太旧。', fix: '请把 Docker 更新到 20.10 或更高版本。' }),
@@ -30,8 +30,8 @@ export const zhProblems: ProblemPhrases = {
     fix: '请在主机上安装或加载 GPU 驱动，然后重启主机。',
   }),
   gpu_not_used: (p) => ({
-    said: `找到了 ${p.of('gpu')}，但没有使用：它共用主机内存，很少比 CPU 快。`,
-    fix: `要使用它，请在 llamastead.yaml 中写入：gpus: [{name: ${p.of('gpu')}, kind: ${p.of('kind')}, memory: shared}]。不使用则写 gpus: []。`,
+    said: `找到了 ${p.of('gpu')}，但没有使用。`,
+    fix: '要使用它，请写入 llamastead.yaml 的 gpus；不使用则写 gpus: []。具体内容见详情。',
   }),
   holder_failed: (p) => ({
     said: `无法建立模型所用的网络：${p.of('detail')}`,
@@ -81,5 +81,77 @@ export const zhProblems: ProblemPhrases = {
   no_placement: (p) => ({
     said: `${p.model} 无法在这台机器上按设定的位置运行。`,
     fix: '请更改模型的 placements，或添加设备。',
+  }),
+  broker_failed: () => ({
+    said: '内置 MQTT 代理没有运行。',
+    fix: '请在 mqtt.embedded.port 设置其他端口，或在 mqtt.url 填写您自己的代理。',
+  }),
+  config_invalid: () => ({
+    said: '更改后的配置有误，没有使用；继续使用之前的配置。',
+    fix: '请修正文件，之后会自动重新读取。',
+  }),
+  gpu_unknown: (p) => ({
+    said: `${p.model} 配置的 GPU（${p.of('devices')}）与这台机器不符。`,
+    fix: `请更正 llamastead.yaml 中的 models.${p.model}.gpu.devices。`,
+  }),
+  model_big_endian: (p) => ({
+    said: `“${p.of('file')}”是大端 GGUF 文件，这台机器无法运行。`,
+    fix: '请使用同一模型的常规（小端）文件。',
+  }),
+  model_file_missing: (p) => ({
+    said: `${p.model} 的文件 ${p.of('file')} 不在模型文件夹中，或无法使用。`,
+    fix: '请把文件放进模型文件夹，或更正配置中的名称。',
+  }),
+  model_link_broken: (p) => ({
+    said: `链接“${p.of('file')}”指向的文件不存在。`,
+    fix: '请在模型文件夹中恢复该文件，或删除链接。',
+  }),
+  model_shard_missing: (p) => ({
+    said: `“${p.of('file')}”由 ${p.of('count')} 个文件组成，缺少“${p.of('missing')}”。`,
+    fix: '请把模型的所有文件放进同一个文件夹。',
+  }),
+  model_tensor_type: (p) => ({
+    said: `“${p.of('file')}”的存储格式尚不支持。`,
+    fix: '请更新 Llamastead 及其镜像，或使用该模型的其他量化版本。',
+  }),
+  model_unreadable: (p) => ({
+    said: `无法读取 ${p.model === '' ? '模型' : p.model} 的文件。`,
+    fix: '请检查该文件和模型文件夹；会自动重试。',
+  }),
+  model_version: (p) => ({
+    said: `不支持“${p.of('file')}”的 GGUF 版本 ${p.of('version')}，支持版本 2 和 3。`,
+    fix: '请使用版本 3 的文件，或更新 Llamastead。',
+  }),
+  restart_needed: (p) => ({
+    said: `以下设置在重启 Llamastead 后生效：${p.of('keys')}`,
+    fix: '请重启 Llamastead 容器。',
+  }),
+  settings_broken: (p) => ({
+    said: `无法读取已保存的设置，改用配置文件中的值。原文件保留为 ${p.of('file')}。`,
+    fix: '请在此页面重新设置，或修复该文件后放回。',
+  }),
+  settings_unknown: (p) => ({
+    said: `已略去未知或无效的设置：${p.of('keys')}`,
+    fix: '请在此页面重新设置。',
+  }),
+  settings_unreadable: () => ({
+    said: '无法读取已保存的设置，改用配置文件中的值。',
+    fix: '请确认状态文件夹可读，然后重启 Llamastead。',
+  }),
+  events_not_kept: () => ({
+    said: '事件未能保存到磁盘，重启后会丢失。',
+    fix: '请为状态文件夹所在磁盘腾出空间，并确认可以写入。',
+  }),
+  state_broken: (p) => ({
+    said: `Llamastead 的状态文件无法使用，已新建。原文件保留为 ${p.of('file')}。`,
+    fix: '以前的容器不再被识别，请手动删除名称以 llamastead- 开头的容器。',
+  }),
+  state_unreadable: (p) => ({
+    said: `无法读取状态文件夹，以前的容器不再被识别：${p.of('cause')}`,
+    fix: '请确认状态文件夹可读，然后重启 Llamastead。',
+  }),
+  state_unwritable: (p) => ({
+    said: `无法写入状态文件夹：${p.of('cause')}。重启后会忘记已了解的内容。`,
+    fix: '请为状态文件夹所在磁盘腾出空间，并确认可以写入。',
   }),
 };

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { type Entry, type EventFilter, entries } from '../logic/events.ts';
 import { EventFilters } from '../parts/event-filters.tsx';
 import { EventLine, phrase } from '../parts/event-line.tsx';
-import { facts, format, serverNow, text } from '../state/app.ts';
+import { facts, firstView, format, serverNow, text } from '../state/app.ts';
 
 /** Rows in the document at once. */
 const PAGE = 200;
@@ -27,7 +27,11 @@ export function Events({ filter }: { filter: EventFilter }) {
       <EventFilters filter={filter} />
       {found.length === 0 && (
         <div class="card empty">
-          <p>{filtered ? words.none : words.empty(format.value.clock(serverNow.value))}</p>
+          <p>
+            {filtered
+              ? words.none
+              : words.empty(format.value.clock(firstView.value?.time ?? serverNow.value))}
+          </p>
           {filtered && <a href="#/events">{words.clear}</a>}
         </div>
       )}

@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import type { Fact, FactBody } from '../../../app/core/facts.ts';
 import type { Command } from '../../../app/core/request.ts';
 import type { View } from '../../../app/core/view.ts';
+import { slice } from '../../../app/event-log/ring.ts';
 import type { EventLog, Gate, Settings } from '../../../app/ports.ts';
 import { aView, koreanTime } from './views.ts';
 
@@ -63,11 +64,8 @@ export function scriptedHome(first: Partial<View> = {}): ScriptedHome {
     get seq() {
       return seq();
     },
-    since(after, limit) {
-      const found = facts.filter((fact) => fact.seq > after).slice(0, limit);
-      const oldest = facts[0]?.seq ?? 1;
-      return { events: found, next: found.at(-1)?.seq ?? after, gap: after + 1 < oldest };
-    },
+    since: (after, limit) =>
+      slice(facts, { seq: after, limit, known: seq(), missing: (facts[0]?.seq ?? 1) - 1 }),
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

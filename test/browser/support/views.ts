@@ -4,6 +4,11 @@ import type { InstanceView, MemoryView, ModelView, View } from '../../../app/cor
 
 export const GIB = 1024 ** 3;
 
+/** Whole bytes of so many GiB. */
+export function gib(amount: number): number {
+  return Math.round(amount * GIB);
+}
+
 /** ISO 8601 with the zone of a home in Korea, as a server there tells it. */
 export function koreanTime(wall: number): string {
   return new Date(wall + 9 * 3600_000).toISOString().replace('Z', '+09:00');
@@ -43,21 +48,21 @@ export function anInstance(fields: Partial<InstanceView> = {}): InstanceView {
     state: 'ready',
     container: '3f0c1d2e4b5a',
     since: koreanTime(Date.now() - 90_000),
-    measured: { placement: fields.placement ?? 'gpu', ram: 0.9 * GIB, vram: 5.1 * GIB },
+    measured: { placement: fields.placement ?? 'gpu', ram: gib(0.9), vram: gib(5.1) },
     leases: 0,
     slots: 2,
-    memory: 1.1 * GIB,
+    memory: gib(1.1),
     ...fields,
   };
 }
 
 export const NAS_MEMORY: MemoryView = {
   total: 16 * GIB,
-  available: 9.4 * GIB,
+  available: gib(9.4),
   reserve: 2 * GIB,
   budget: 14 * GIB,
-  models: 1.1 * GIB,
-  services: 3.2 * GIB,
+  models: gib(1.1),
+  services: gib(3.2),
 };
 
 export function aView(fields: Partial<View> = {}): View {
@@ -78,8 +83,8 @@ export function aView(fields: Partial<View> = {}): View {
         kind: 'nvidia',
         memory: 'dedicated',
         total: 12 * GIB,
-        models: 5.1 * GIB,
-        headroom: 0.5 * GIB,
+        models: gib(5.1),
+        headroom: gib(0.5),
       },
     ],
     problems: [],
