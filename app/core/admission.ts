@@ -4,7 +4,7 @@
  */
 import { type Instance, isLeaving } from './instance.ts';
 import type { InstanceId } from './request.ts';
-import type { State } from './state.ts';
+import { isAwaited, type State } from './state.ts';
 import type { HostMemory, Need, Policy, Profile } from './types.ts';
 
 const GIB = 1024 ** 3;
@@ -111,7 +111,7 @@ function limit(by: Fit['by'], need: number, room: number): Fit {
 function isIdle(state: State, instance: Instance): boolean {
   if (instance.phase.state !== 'ready' || instance.leases.size > 0) return false;
   if (state.policy?.models.get(instance.model)?.keepLoaded) return false;
-  return !state.waiting.some((id) => state.requests.get(id)?.model === instance.model);
+  return !isAwaited(state, instance.model);
 }
 
 function takenBudget(state: State, without: ReadonlySet<InstanceId>): number {

@@ -75,11 +75,6 @@ export function hasFreeSlot(instance: Instance): boolean {
   return instance.phase.state === 'ready' && instance.leases.size < instance.profile.parallel;
 }
 
-/** Whether requests may still be sent to it, now or soon. */
-export function isServing(instance: Instance): boolean {
-  return instance.phase.state === 'ready' || instance.phase.state === 'starting';
-}
-
 /** Whether its removal has begun: its memory will come back. */
 export function isLeaving(instance: Instance): boolean {
   const { state } = instance.phase;

@@ -12,7 +12,7 @@ import { refusal, refuseRequest } from './refuse.ts';
 import type { Refusal, Request } from './request.ts';
 import { shutDown } from './shutdown.ts';
 import { estimate, prepare, pursue } from './starts.ts';
-import { instancesOf, type ModelState, type State } from './state.ts';
+import { instancesOf, isAwaited, type ModelState, type State } from './state.ts';
 import type { Model, Now } from './types.ts';
 import { unloadIdle, upkeep } from './upkeep.ts';
 
@@ -130,7 +130,7 @@ function answerCommands(out: Decision, state: State): void {
 function isInUse(state: State, model: Model, own: ModelState, now: Now): boolean {
   if (model.keepLoaded || own.wanted !== null) return true;
   if (instancesOf(state, model.name).some((one) => one.phase.state === 'ready')) return true;
-  if (state.waiting.some((id) => state.requests.get(id)?.model === model.name)) return true;
+  if (isAwaited(state, model.name)) return true;
   if (own.lastUsed === null) return false;
   return model.idleUnloadMs === null || now.wall - own.lastUsed < model.idleUnloadMs;
 }

@@ -124,3 +124,8 @@ export function instancesOf(state: State, model: string): Instance[] {
 export function problemKey(problem: { readonly code: string; readonly model?: string }): string {
   return problem.model === undefined ? problem.code : `${problem.code}:${problem.model}`;
 }
+
+/** Whether a request waits for the model. */
+export function isAwaited(state: State, model: string): boolean {
+  return state.waiting.some((id) => state.requests.get(id)?.model === model);
+}

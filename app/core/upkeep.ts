@@ -1,10 +1,10 @@
 /** What becomes of instances by themselves: idle ones go, drained ones are removed, failovers are told. */
 import { hostBytes } from './admission.ts';
 import type { Decision } from './changes.ts';
-import { about, type Instance, isServing, type UnloadWhy } from './instance.ts';
+import { about, type Instance, type UnloadWhy } from './instance.ts';
 import { drain } from './on-command.ts';
 import { allowedPlacements, profileOf } from './placement.ts';
-import { instancesOf, type State } from './state.ts';
+import { instancesOf, isAwaited, type State } from './state.ts';
 import { tellFailover } from './takeout.ts';
 import type { Now } from './types.ts';
 
@@ -90,10 +90,6 @@ function isSuperseded(state: State, instance: Instance): boolean {
   const order = allowedPlacements(model);
   const own = order.indexOf(instance.placement);
   return instancesOf(state, instance.model).some(
-    (other) => other.phase.state === 'ready' && isServing(other) && order.indexOf(other.placement) < own,
+    (other) => other.phase.state === 'ready' && order.indexOf(other.placement) < own,
   );
-}
-
-function isAwaited(state: State, model: string): boolean {
-  return state.waiting.some((id) => state.requests.get(id)?.model === model);
 }
