@@ -1,5 +1,5 @@
 /** Small things that must survive a restart, in one JSON document in the state folder. */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Problem } from '../core/types.ts';
 import { AppError } from '../errors.ts';
@@ -28,12 +28,13 @@ export interface OpenedStore {
 
 /**
  * Reads the document; what is missing is made and written at once. `problem` hears of a write that failed,
- * `problemGone` of one that worked after it.
+ * `problemGone` of one that worked after it. `makePassword` is asked where the broker has none yet.
  */
 export async function openStore(
   file: JsonFile,
   clock: Clock,
   report: { readonly problem: (problem: Problem) => void; readonly problemGone: (code: string) => void },
+  makePassword: () => string,
 ): Promise<OpenedStore> {
   const content = await file.read();
   const parsed = Stored.safeParse(content.found === 'data' ? content.data : {});
@@ -46,7 +47,7 @@ export async function openStore(
   const state: StoredState = {
     ...found,
     owner: found.owner ?? randomUUID(),
-    brokerPassword: found.brokerPassword ?? randomBytes(18).toString('base64url'),
+    brokerPassword: found.brokerPassword ?? makePassword(),
   };
   const complete = found.owner !== undefined && found.brokerPassword !== undefined;
   // A document that cannot be read is not replaced: it may hold the owner of running containers.

@@ -1,7 +1,9 @@
 /** The state folder: everything that survives a restart is opened here. */
+import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { jsonFile } from '../adapters/json-file.ts';
+import { makePassword } from '../adapters/mqtt/broker.ts';
 import { openStore } from '../adapters/store.ts';
 import type { Carried } from '../core/state.ts';
 import type { Problem } from '../core/types.ts';
@@ -33,7 +35,9 @@ export async function openStateFolder(
   await mkdir(folder, { recursive: true }).catch((thrown: unknown) => {
     log.logger.warn({ folder }, `the state folder cannot be made: ${AppError.from(thrown).message}`);
   });
-  const { store, problems } = await openStore(jsonFile(join(folder, 'state.json')), clock, sink);
+  const { store, problems } = await openStore(jsonFile(join(folder, 'state.json')), clock, sink, () =>
+    makePassword(randomBytes(24)),
+  );
   const mqttFile = jsonFile(join(folder, 'mqtt.json'));
   const events = await openEventLog({
     folder: join(folder, 'events'),

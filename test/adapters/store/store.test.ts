@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -25,7 +26,7 @@ async function opened(path: string, file: JsonFile = jsonFile(path)) {
     problem: (problem: Problem) => told.push(problem),
     problemGone: (code: string) => gone.push(code),
   };
-  return { ...(await openStore(file, clock, report)), clock, told, gone };
+  return { ...(await openStore(file, clock, report, randomUUID)), clock, told, gone };
 }
 
 test('a first start makes owner and password, keeps them for ever, readable by us alone', async () => {
