@@ -52,7 +52,7 @@ async function removeAll(): Promise<void> {
   if (ids !== '') await docker.run(['rm', '-f', ...ids.split('\n')]);
 }
 
-async function start(name: string): Promise<Server> {
+async function start(name: string, ...limits: string[]): Promise<Server> {
   const env = {
     LLAMA_ARG_PORT: '8080',
     LLAMA_ARG_MODEL: `/models/${tiny}`,
@@ -65,7 +65,8 @@ async function start(name: string): Promise<Server> {
   const settings = Object.entries(env).flatMap(([key, value]) => ['-e', `${key}=${value}`]);
   const volume = ['-v', `${models}:/models:ro`];
   const full = `llamastead-forward-${name}-${process.pid}`;
-  await docker.run(['run', '-d', '--init', '--name', full, '--label', LABEL, ...volume, ...settings, image]);
+  const named = ['--name', full, '--label', LABEL];
+  await docker.run(['run', '-d', '--init', ...named, ...limits, ...volume, ...settings, image]);
   const host = await docker.run(['inspect', '-f', '{{.NetworkSettings.IPAddress}}', full]);
   return { name: full, host };
 }
@@ -194,10 +195,13 @@ test("llama-server's own errors: too long a prompt passes on, a wrong key is tol
 });
 
 test('while the model loads, that is told and nothing else', async () => {
-  const fresh = await start('loading');
+  // So slow that the load is still going on when it is asked; at full speed again once it was seen.
+  const fresh = await start('loading', '--cpus', '0.1');
+  let faster: Promise<string> | null = null;
   const bench = await home([fresh], {
     onFailure(ticket, { failure }) {
       assert.ok(failure.kind === 'refused' || failure.kind === 'loading', JSON.stringify(failure));
+      if (failure.kind === 'loading') faster ??= docker.run(['update', '--cpus', '2', fresh.name]);
       setTimeout(() => ticket.obey({ do: 'grant', instance: 0 }), 20);
       return { do: 'wait' };
     },
@@ -210,6 +214,7 @@ test('while the model loads, that is told and nothing else', async () => {
     ),
   );
   assert.ok(kinds.has('completed') && kinds.has('loading'), [...kinds].join());
+  await faster;
   await docker.run(['rm', '-f', fresh.name]);
 });
 
