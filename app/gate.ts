@@ -26,7 +26,7 @@ export function makeGate({ loop, waiters, newest, clock, version }: GateParts): 
       loop.submit({ type: 'request_received', request });
     },
     attemptEnded(request, outcome) {
-      if (outcome.kind !== 'failed') waiters.forget(request);
+      if (outcome.kind === 'completed' || outcome.kind === 'client_gone') waiters.forget(request);
       loop.submit({ type: 'attempt_ended', request, outcome });
     },
     abandoned(request) {

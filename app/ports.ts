@@ -129,6 +129,7 @@ export interface Waiter {
 /** The loop as the edges see it. */
 export interface Gate {
   request(request: NewRequest, waiter: Waiter): void;
+  /** After `failed` and `deadline` the waiter is told what follows, perhaps before this returns. */
   attemptEnded(request: RequestId, outcome: Outcome): void;
   abandoned(request: RequestId): void;
   /** Resolves when the command is done or failed; `accepted` is the newest fact number at once. */

@@ -28,7 +28,8 @@ export function onAttemptEnded(out: Decision, state: State, id: RequestId, outco
   if (request === undefined || request.phase.phase !== 'running') return;
   if (outcome.kind !== 'failed') {
     out.changes.push({ type: 'lease_ended', request: id, at: now.mono, counted: true });
-    out.changes.push({ type: 'request_closed', request: id, answered: true });
+    if (outcome.kind === 'deadline') refuseRequest(out, request, refusal('deadline', lateMessage(request)));
+    else out.changes.push({ type: 'request_closed', request: id, answered: true });
     return;
   }
   const { instance, placement } = request.phase;
@@ -97,6 +98,10 @@ function afterStale(request: Request, failure: Failure): Failure {
 /** Doubles with the time that the request has been trying. */
 function backoff(request: Request, now: Now): number {
   return Math.min(BACKOFF_MAX_MS, Math.max(BACKOFF_MS, (now.mono - request.receivedAt) / 2));
+}
+
+function lateMessage({ model, deadlineAt, receivedAt }: Request): string {
+  return `${model} gave no content within the deadline of ${deadlineAt - receivedAt} ms.`;
 }
 
 function failedMessage(request: Request, failure: Failure): string {

@@ -45,6 +45,8 @@ export type Outcome =
   | { readonly kind: 'completed' }
   /** `finished`: it left after the chunk with finish_reason, a normal end. */
   | { readonly kind: 'client_gone'; readonly finished: boolean }
+  /** No content by the client's own deadline: nobody's fault, and nobody waits for another attempt. */
+  | { readonly kind: 'deadline' }
   | { readonly kind: 'failed'; readonly failure: Failure; readonly forwarded: Forwarded };
 
 /** Stable codes of our own errors; the HTTP status of each is in `core/errors.ts`. */

@@ -58,6 +58,21 @@ describe('a request', () => {
     assert.equal(world.refusalOf(id)?.code, 'deadline');
   });
 
+  test('that runs and has no content by its deadline ends with one event, and blames nobody', () => {
+    const world = makeWorld({ policy: chat });
+    const id = world.request({ deadlineMs: 5_000 });
+    world.advance(5_000);
+    world.end(id, { kind: 'deadline' });
+    assert.equal(world.refusalOf(id)?.code, 'deadline');
+    assert.deepEqual(world.factTypes(), ['model_loading', 'model_loaded', 'request_failed']);
+    assert.equal(world.facts.at(-1)?.code, 'deadline');
+    assert.equal(world.facts.at(-1)?.requestId, 'x1');
+    assert.equal(world.loop.state.counters.failed, 1);
+    assert.equal(world.loop.state.requests.size, 0);
+    assert.deepEqual(world.placements(), ['gpu']);
+    assert.equal(world.grantOf(world.request())?.placement, 'gpu');
+  });
+
   test('whose client goes while it waits leaves the queue', () => {
     const world = makeWorld({ policy: chat, holdStarts: true });
     const id = world.request();

@@ -27,6 +27,7 @@ const outcomes: readonly Outcome[] = [
   COMPLETED,
   RESET,
   { kind: 'client_gone', finished: false },
+  { kind: 'deadline' },
   { kind: 'failed', failure: { kind: 'reset', reused: true }, forwarded: 'nothing' },
   { kind: 'failed', failure: { kind: 'refused' }, forwarded: 'nothing' },
   { kind: 'failed', failure: { kind: 'stall' }, forwarded: 'content' },

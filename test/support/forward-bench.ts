@@ -39,6 +39,8 @@ export interface BenchOptions {
   readonly hosts?: readonly string[];
   readonly onArrival?: (ticket: Ticket) => Verdict;
   readonly onFailure?: (ticket: Ticket, outcome: Extract<Outcome, { kind: 'failed' }>) => Verdict;
+  /** The client's own deadline was missed. */
+  readonly onDeadline?: () => Verdict;
   readonly settings?: Partial<ForwardSettings>;
   readonly clock?: Clock;
   readonly key?: string;
@@ -98,6 +100,7 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
         const known = byId.get(id);
         known?.outcomes.push(outcome);
         outcomes.add(outcome);
+        if (outcome.kind === 'deadline') known?.obey(options.onDeadline?.() ?? { do: 'wait' });
         if (outcome.kind !== 'failed' || known === undefined) return;
         const refusal: Refusal = { code: 'backend_failed', message: 'it failed', retryAfter: null };
         known.obey(options.onFailure?.(known, outcome) ?? { do: 'refuse', refusal });

@@ -74,7 +74,7 @@ function edgeMetrics(
     new Histogram({ name: `llamastead_${name}`, help, labelNames, buckets, registers });
   const requests = new Counter({
     name: 'llamastead_requests_total',
-    help: 'Ended requests by model, last placement and outcome (completed, failed, client_gone).',
+    help: 'Ended requests by model, last placement and outcome (completed, failed, deadline, client_gone).',
     labelNames: [...labelNames, 'outcome'] as const,
     registers,
   });

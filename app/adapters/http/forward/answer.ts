@@ -3,7 +3,7 @@
  * the head is sent, and the client's pace; nothing of instances.
  */
 import type { ServerResponse } from 'node:http';
-import { errorHeaders, type OwnError, ownError } from '../errors.ts';
+import { errorHeaders, type OwnError } from '../errors.ts';
 import { type AnswerFacts, answerHeaders } from './headers.ts';
 import type { Protocol } from './protocols.ts';
 
@@ -32,7 +32,7 @@ export interface Answer {
   /** A comment in the stream; opens it. */
   comment(text: string): void;
   end(): void;
-  /** A whole answer. */
+  /** A whole answer; only where no head is sent. */
   whole(head: BackendHead, parts: readonly Buffer[]): void;
   /** Ends with an error of ours: as a body, as an event, or, in an open whole answer, by a cut. */
   fail(error: OwnError): void;
@@ -95,10 +95,6 @@ export function answerTo(res: ServerResponse, protocol: Protocol, { facts, drain
   }
 
   function whole(head: BackendHead, parts: readonly Buffer[]): void {
-    if (open === 'stream') {
-      fail(notAStream(facts().requestId));
-      return;
-    }
     let length = 0;
     for (const part of parts) length += part.length;
     res.writeHead(head.status, headers(head, String(length)));
@@ -169,11 +165,6 @@ export function sendOwn(
   for (let i = extra.length > 0 ? 2 : 0; i < own.length; i += 2) list.push(own[i] ?? '', own[i + 1] ?? '');
   res.writeHead(error.status, list);
   res.end(body);
-}
-
-/** The head said that a stream comes, and then none did. */
-function notAStream(requestId: string): OwnError {
-  return ownError('backend_failed', 'The instance sent no stream, though one was asked for.', requestId);
 }
 
 /** An event's data has no line breaks; JSON may be sent without them. */

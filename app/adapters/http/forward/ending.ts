@@ -68,12 +68,9 @@ export function clientGone(x: Exchange): void {
   else shared.options.gate.attemptEnded(call.id, { kind: 'client_gone', finished });
 }
 
-export function refused(
-  x: Exchange,
-  { code, message, retryAfter }: Pick<Refusal, 'message' | 'retryAfter'> & { code: string },
-): void {
+export function refused(x: Exchange, { code, message, retryAfter }: Refusal): void {
   const { attempt, call, grant } = x;
-  if (!finish(x, 'failed')) return;
+  if (!finish(x, code === 'deadline' ? 'deadline' : 'failed')) return;
   attempt?.cancel();
   const replayed = (grant?.attempt ?? 0) > 1;
   x.answer.fail(ownError(code, message, call.requestId, { retryAfter, replayed }));
@@ -86,16 +83,12 @@ export function passOn(x: Exchange): void {
   else answer.fail(ownError('backend_failed', 'The instance gave no answer.', call.requestId));
 }
 
-/**
- * The client's own deadline is nobody's fault: the instance is not blamed for it, and nobody waits for
- * another attempt.
- */
 export function missed(x: Exchange, what: Missed): void {
   if (what === 'reader') x.call.res.destroy();
   else if (what !== 'client_deadline') x.attempt?.miss(what);
   else {
-    const message = `No content within the deadline of ${x.call.deadlineMs ?? 0} ms.`;
-    refused(x, { code: 'deadline', message, retryAfter: null });
-    x.shared.options.gate.attemptEnded(x.call.id, { kind: 'client_gone', finished: false });
+    x.attempt?.cancel();
+    x.attempt = null;
+    x.shared.options.gate.attemptEnded(x.call.id, { kind: 'deadline' });
   }
 }

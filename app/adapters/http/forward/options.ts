@@ -37,7 +37,7 @@ export interface CatalogModel {
 export interface RequestMeasurement {
   readonly model: string;
   readonly placement: Placement | 'none';
-  readonly outcome: 'completed' | 'failed' | 'client_gone';
+  readonly outcome: 'completed' | 'failed' | 'deadline' | 'client_gone';
   readonly attempts: number;
   readonly queuedMs: number;
 }

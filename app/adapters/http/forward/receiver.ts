@@ -36,7 +36,8 @@ export function nothingReceived(): Received {
   return { forwarded: 'nothing', begun: false, finished: false, whole: false, kept: null };
 }
 
-const NO_STREAM: Failure = { kind: 'http', status: 500, message: 'no stream, but a large answer' };
+/** Nothing came, or what came can't be given to a client that was promised a stream. */
+const NO_ANSWER: Failure = { kind: 'reset', reused: false };
 
 /** An answer that is not a stream: held until it is whole, or too large to hold. */
 export function wholeReceiver(
@@ -70,12 +71,13 @@ export function wholeReceiver(
       if (passing) answer.write(chunk);
       else {
         parts.push(chunk);
-        if (size > HOLD_BYTES && !passThrough()) return NO_STREAM;
+        if (size > HOLD_BYTES && !passThrough()) return NO_ANSWER;
       }
       return null;
     },
     end() {
       if (passing) answer.end();
+      else if (size === 0 || answer.headSent()) return NO_ANSWER;
       else answer.whole(head, renamed());
       return null;
     },

@@ -108,7 +108,11 @@ test('a head and a role are no first token; progress re-arms the deadline', asyn
 
 test('on the CPU only the deadline of the client itself ends a silence, and nobody is blamed for it', async () => {
   cpu.behave(silent);
-  const { bench, clock } = await home({ onArrival: () => ({ do: 'grant', instance: 1 }) });
+  const refusal = { code: 'deadline', message: 'too late', retryAfter: null } as const;
+  const { bench, clock } = await home({
+    onArrival: () => ({ do: 'grant', instance: 1 }),
+    onDeadline: () => ({ do: 'refuse', refusal }),
+  });
   const n = cpu.arrivals.length;
   const patient = post(bench.url + PATH, { ...CHAT, stream: false });
   await cpu.arrival(n);
@@ -120,7 +124,8 @@ test('on the CPU only the deadline of the client itself ends a silence, and nobo
   await reply.end;
   assert.equal(reply.status, 504);
   assert.equal(JSON.parse(reply.text()).error.code, 'deadline');
-  assert.deepEqual(bench.tickets[1]?.outcomes, [{ kind: 'client_gone', finished: false }]);
+  assert.deepEqual(bench.tickets[1]?.outcomes, [{ kind: 'deadline' }]);
+  assert.equal((await bench.ended(0)).outcome, 'deadline');
   assert.deepEqual(bench.tickets[0]?.outcomes, []);
   patient.leave();
 });
@@ -215,17 +220,29 @@ test('learned speeds shorten the deadline of the next request', async () => {
   await (await sent.reply).end;
 });
 
-test('a whole answer after the head of a stream is an error in the stream', async () => {
-  gpu.behave(whole());
-  const { bench, clock } = await home({ onArrival: () => ({ do: 'wait' }) });
-  const sent = post(bench.url + PATH, CHAT);
-  const ticket = await bench.ticket(0);
-  clock.advance(10_000);
-  const reply = await sent.reply;
-  ticket.obey({ do: 'grant', instance: 0 });
-  assert.equal(await reply.end, 'whole');
-  assert.match(reply.text(), /^: keepalive\n\ndata: \{"error":.*"backend_failed".*\}\n\n$/);
-});
+for (const [what, behaviour] of [
+  ['a whole answer', whole()],
+  ['an answer without a byte', whole('')],
+  ['a stream without an event', stream([])],
+  ['a stream without content or end mark', stream([chat.role])],
+] as const) {
+  test(`${what} after the head of a stream is a failure, and another instance answers in it`, async () => {
+    gpu.behave(behaviour);
+    cpu.behave(stream(CHAT_STREAM));
+    const { bench, clock } = await home({ onArrival: () => ({ do: 'wait' }), onFailure: () => toCpu });
+    const sent = post(bench.url + PATH, CHAT);
+    const ticket = await bench.ticket(0);
+    clock.advance(10_000);
+    const reply = await sent.reply;
+    ticket.obey({ do: 'grant', instance: 0 });
+    assert.equal(await reply.end, 'whole');
+    assert.deepEqual(bench.tickets[0]?.outcomes, [
+      { kind: 'failed', failure: { kind: 'reset', reused: false }, forwarded: 'nothing' },
+      { kind: 'completed' },
+    ]);
+    assert.match(reply.text(), /^: keepalive\n\n: llamastead attempt=2 .*\n\ndata: .*data: \[DONE\]\n\n$/s);
+  });
+}
 
 test('a deadline and a beat that come due together end the request once', async () => {
   gpu.behave(silent);
