@@ -2,10 +2,10 @@
  * The client's side of a request: one answer, whatever attempts it took. It knows the path's form, whether
  * the head is sent, and the client's pace; nothing of instances.
  */
-import type { ServerResponse } from 'node:http';
 import { errorHeaders, type OwnError } from '../errors.ts';
 import { type AnswerFacts, answerHeaders } from './headers.ts';
 import type { Protocol } from './protocols.ts';
+import type { Wire } from './wire.ts';
 
 /** What an answer of a backend is passed on with. */
 export interface BackendHead {
@@ -57,7 +57,7 @@ export interface AnswerOf {
   drained(): void;
 }
 
-export function answerTo(res: ServerResponse, protocol: Protocol, { facts, drained }: AnswerOf): Answer {
+export function answerTo(res: Wire, protocol: Protocol, { facts, drained }: AnswerOf): Answer {
   let open: 'no' | 'stream' | 'whole' = 'no';
   let framed = false;
 
@@ -153,18 +153,13 @@ export function answerTo(res: ServerResponse, protocol: Protocol, { facts, drain
 }
 
 /** Sends one of our errors as a whole answer. `extra`: flat headers, which may hold the request's id. */
-export function sendOwn(
-  res: ServerResponse,
-  body: string,
-  error: OwnError,
-  extra: readonly string[] = [],
-): void {
+export function sendOwn(res: Wire, body: string, error: OwnError, extra: readonly string[] = []): void {
   const own = errorHeaders(error);
   const list = ['Content-Type', 'application/json; charset=utf-8'];
   list.push('Content-Length', String(Buffer.byteLength(body)), ...extra);
   for (let i = extra.length > 0 ? 2 : 0; i < own.length; i += 2) list.push(own[i] ?? '', own[i + 1] ?? '');
   res.writeHead(error.status, list);
-  res.end(body);
+  res.end(body, 'utf8');
 }
 
 /** An event's data has no line breaks; JSON may be sent without them. */

@@ -1,5 +1,4 @@
 /** What an exchange starts from. */
-import type { ServerResponse } from 'node:http';
 import type { RequestId } from '../../../core/request.ts';
 import type { Alarms } from './alarms.ts';
 import type { BodyFields } from './body.ts';
@@ -8,6 +7,7 @@ import type { Speeds } from './budget.ts';
 import type { Connections } from './connections.ts';
 import type { ForwardSettings, ModelApiOptions } from './options.ts';
 import type { Protocol } from './protocols.ts';
+import type { Wire } from './wire.ts';
 
 /** What all requests of one model API have in common. */
 export interface Shared {
@@ -31,5 +31,5 @@ export interface Call {
   readonly deadlineMs: number | null;
   readonly receivedAt: number;
   readonly settings: ForwardSettings;
-  readonly res: ServerResponse;
+  readonly res: Wire;
 }
