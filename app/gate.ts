@@ -25,9 +25,9 @@ export function makeGate({ loop, waiters, newest, clock, version }: GateParts): 
       waiters.expect(request.id, waiter);
       loop.submit({ type: 'request_received', request });
     },
-    attemptEnded(request, outcome) {
+    attemptEnded(request, outcome, timings = null) {
       if (outcome.kind === 'completed' || outcome.kind === 'client_gone') waiters.forget(request);
-      loop.submit({ type: 'attempt_ended', request, outcome });
+      loop.submit({ type: 'attempt_ended', request, outcome, timings });
     },
     abandoned(request) {
       waiters.forget(request);

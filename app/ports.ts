@@ -14,6 +14,7 @@ import type {
   Refusal,
   RequestId,
 } from './core/request.ts';
+import type { Speed, Timings } from './core/speed.ts';
 import type { ExitEvidence, HostMemory, Need, Now, Placement, Problem, Profile } from './core/types.ts';
 import type { View } from './core/view.ts';
 
@@ -130,7 +131,7 @@ export interface Waiter {
 export interface Gate {
   request(request: NewRequest, waiter: Waiter): void;
   /** After `failed` and `deadline` the waiter is told what follows, perhaps before this returns. */
-  attemptEnded(request: RequestId, outcome: Outcome): void;
+  attemptEnded(request: RequestId, outcome: Outcome, timings?: Timings | null): void;
   abandoned(request: RequestId): void;
   /** Resolves when the command is done or failed; `accepted` is the newest fact number at once. */
   command(command: Command): { readonly accepted: number; readonly done: Promise<CommandResult> };
@@ -140,14 +141,10 @@ export interface Gate {
 }
 
 /** One running total that metrics and sensors read; kept by the HTTP edge. */
-export interface AttemptMeasurement {
+export interface AttemptMeasurement extends Timings {
   readonly model: string;
   readonly placement: Placement;
   readonly firstTokenMs: number | null;
-  readonly promptTokens: number | null;
-  readonly promptMs: number | null;
-  readonly tokens: number | null;
-  readonly tokensMs: number | null;
 }
 
 /** Values that a person may set from the page or Home Assistant. */
@@ -185,12 +182,6 @@ export interface JsonFile {
   keepAside(): Promise<string>;
 }
 
-/** Speeds of a profile, learned from answers; tokens per second. */
-export interface LearnedSpeed {
-  readonly prompt: number | null;
-  readonly generation: number | null;
-}
-
 /** Small things that must survive a restart. */
 export interface StoredState {
   /** Uuid in the owner label of our containers. */
@@ -199,7 +190,7 @@ export interface StoredState {
   readonly brokerPassword: string;
   readonly counters: { readonly requests: number; readonly failed: number; readonly failovers: number };
   /** By profile hash. */
-  readonly speeds: Readonly<Record<string, LearnedSpeed>>;
+  readonly speeds: Readonly<Record<string, Speed>>;
 }
 
 export interface Store {

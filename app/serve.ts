@@ -16,11 +16,11 @@ import { makeGate } from './gate.ts';
 import type { Log } from './log.ts';
 import { type Loop, makeLoop } from './loop.ts';
 import type { Clock } from './ports.ts';
-import { keepCounters } from './serve/counters.ts';
 import { engineSockets } from './serve/engines.ts';
 import { healthOf } from './serve/health.ts';
 import { watchedHost } from './serve/host-watch.ts';
 import { httpEdge } from './serve/http.ts';
+import { keepTotals } from './serve/kept.ts';
 import { mqttEdge } from './serve/mqtt.ts';
 import { policySource } from './serve/policy-source.ts';
 import { carriedOver, openStateFolder } from './serve/state-folder.ts';
@@ -166,7 +166,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const sample = async (): Promise<void> => submit({ type: 'host_sampled', host: await host.sample() });
   await sample();
   const endings = [
-    keepCounters(loop, store, clock),
+    keepTotals(loop, store, clock),
     watchPath(parts.configPath, 'file', clock, quietly(reload)),
     watchPath(config.paths.models, 'folder', clock, quietly(source.rescan)),
     every(clock, RESCAN_MS, async () => {

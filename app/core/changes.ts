@@ -5,6 +5,7 @@ import type { FactBody } from './facts.ts';
 import type { Measured } from './inputs.ts';
 import type { Instance, InstancePhase } from './instance.ts';
 import type { InstanceId, Request, RequestId } from './request.ts';
+import type { Speed } from './speed.ts';
 import type { Outage, PendingCommand, Shutdown, Wanted } from './state.ts';
 import type { HostMemory, Need, Placement, Policy, Problem } from './types.ts';
 
@@ -73,6 +74,8 @@ export type Change =
       readonly placement: Placement;
       readonly seconds: number;
     }
+  /** By profile hash. */
+  | { readonly type: 'speed_learned'; readonly hash: string; readonly speed: Speed }
   | { readonly type: 'outage_set'; readonly model: string; readonly outage: Outage }
   | { readonly type: 'outage_ended'; readonly model: string; readonly placement: Placement }
   // Memory.

@@ -22,7 +22,7 @@ export function decide(state: State, input: Input, now: Now): Decision {
       onReceived(out, state, input.request, now);
       break;
     case 'attempt_ended':
-      onAttemptEnded(out, state, input.request, input.outcome, now);
+      onAttemptEnded(out, state, input, now);
       break;
     case 'request_abandoned':
       onAbandoned(out, state, input.request, now);

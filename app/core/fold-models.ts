@@ -12,6 +12,7 @@ export const modelFolds: Pick<
   | 'resting_set'
   | 'model_error'
   | 'load_timed'
+  | 'speed_learned'
   | 'outage_set'
   | 'outage_ended'
   | 'host_known'
@@ -43,6 +44,11 @@ export const modelFolds: Pick<
   },
   load_timed: (state, change) => {
     modelOf(state, change.model).loadSeconds[change.placement] = change.seconds;
+  },
+  speed_learned: (state, { hash, speed }) => {
+    // The newest comes last: where only so many are kept, those of profiles that are gone are dropped.
+    state.speeds.delete(hash);
+    state.speeds.set(hash, speed);
   },
   outage_set: (state, change) => {
     modelOf(state, change.model).outages.set(change.outage.placement, change.outage);

@@ -3,6 +3,7 @@
  * result comes back as an input too.
  */
 import type { Command, InstanceId, NewRequest, Outcome, RequestId, SettingChange } from './request.ts';
+import type { Timings } from './speed.ts';
 import type { ExitEvidence, HostMemory, Need, Placement, Policy, Problem } from './types.ts';
 
 /** A container with our label, as an observation of an engine shows it. */
@@ -35,7 +36,13 @@ export type Input =
   | { readonly type: 'tick' }
   // Requests, from the HTTP edge.
   | { readonly type: 'request_received'; readonly request: NewRequest }
-  | { readonly type: 'attempt_ended'; readonly request: RequestId; readonly outcome: Outcome }
+  | {
+      readonly type: 'attempt_ended';
+      readonly request: RequestId;
+      readonly outcome: Outcome;
+      /** What the instance measured of a finished answer. */
+      readonly timings?: Timings | null;
+    }
   /** The client went while its request was waiting. */
   | { readonly type: 'request_abandoned'; readonly request: RequestId }
   // Instances, from the Containers port.

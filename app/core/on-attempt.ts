@@ -1,11 +1,13 @@
 /** Decisions about the end of an attempt, and about a client that went. */
 import type { Decision } from './changes.ts';
 import { grant, wait } from './grant.ts';
+import type { Input } from './inputs.ts';
 import type { Instance } from './instance.ts';
 import { reasonOfFailure } from './reason.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import { judge } from './replay.ts';
-import type { Failure, Outcome, Request, RequestId } from './request.ts';
+import type { Failure, InstanceId, Outcome, Request, RequestId } from './request.ts';
+import { learned, type Timings, UNKNOWN_SPEED } from './speed.ts';
 import type { State } from './state.ts';
 import { takeOut } from './takeout.ts';
 import type { Now, Placement } from './types.ts';
@@ -23,9 +25,15 @@ export function onAbandoned(out: Decision, state: State, id: RequestId, now: Now
   out.changes.push({ type: 'request_closed', request: id, answered: true });
 }
 
-export function onAttemptEnded(out: Decision, state: State, id: RequestId, outcome: Outcome, now: Now): void {
+export function onAttemptEnded(
+  out: Decision,
+  state: State,
+  { request: id, outcome, timings }: Extract<Input, { type: 'attempt_ended' }>,
+  now: Now,
+): void {
   const request = state.requests.get(id);
   if (request === undefined || request.phase.phase !== 'running') return;
+  if (timings) learn(out, state, request.phase.instance, timings);
   if (outcome.kind !== 'failed') {
     out.changes.push({ type: 'lease_ended', request: id, at: now.mono, counted: true });
     if (outcome.kind === 'deadline') refuseRequest(out, request, refusal('deadline', lateMessage(request)));
@@ -34,6 +42,14 @@ export function onAttemptEnded(out: Decision, state: State, id: RequestId, outco
   }
   const { instance, placement } = request.phase;
   onFailure(out, state, request, { instance: state.instances.get(instance), placement }, outcome, now);
+}
+
+function learn(out: Decision, state: State, id: InstanceId, timings: Timings): void {
+  const hash = state.instances.get(id)?.profile.hash;
+  if (hash === undefined) return;
+  const before = state.speeds.get(hash) ?? UNKNOWN_SPEED;
+  const speed = learned(before, timings);
+  if (speed !== before) out.changes.push({ type: 'speed_learned', hash, speed });
 }
 
 function onFailure(

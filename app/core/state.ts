@@ -1,6 +1,7 @@
 /** The one state that the loop owns. Only `evolve` writes it. */
 import type { Instance } from './instance.ts';
 import type { Command, InstanceId, Request, RequestId } from './request.ts';
+import type { Speed } from './speed.ts';
 import type { HostMemory, Need, Now, Placement, Policy, Problem, Reason } from './types.ts';
 
 /** A placement that is out of service (circuit breaker): why, and when one probe may try it again. */
@@ -69,6 +70,8 @@ export interface State {
   readonly needs: Map<string, NeedState>;
   /** Profile hashes whose memory limit was raised after a kill by it. */
   readonly raisedLimits: Set<string>;
+  /** Learned, by profile hash; the one that changed last comes last. */
+  readonly speeds: Map<string, Speed>;
   /** By engine: reachable and observed at least once. */
   readonly engines: Map<string, { readonly observed: boolean; readonly problem: Problem | null }>;
   /** By code and model. */
@@ -87,6 +90,7 @@ export interface State {
 export interface Carried {
   readonly counters: State['counters'];
   readonly lastFailover: State['lastFailover'];
+  readonly speeds: Readonly<Record<string, Speed>>;
 }
 
 export function emptyState(carried: Partial<Carried> = {}): State {
@@ -103,6 +107,7 @@ export function emptyState(carried: Partial<Carried> = {}): State {
     memoryMovedAt: 0,
     needs: new Map(),
     raisedLimits: new Set(),
+    speeds: new Map(Object.entries(carried.speeds ?? {})),
     engines: new Map(),
     problems: new Map(),
     commands: new Map(),

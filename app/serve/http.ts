@@ -4,6 +4,7 @@ import { type ModelApi, modelApi } from '../adapters/http/forward/index.ts';
 import { createMetrics, type Metrics } from '../adapters/http/metrics.ts';
 import { type HttpServer, httpServer } from '../adapters/http/server.ts';
 import type { Config } from '../config.ts';
+import { UNKNOWN_SPEED } from '../core/speed.ts';
 import type { State } from '../core/state.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Containers, EventLog, Gate, Settings } from '../ports.ts';
@@ -41,6 +42,10 @@ export function httpEdge(parts: HttpParts): HttpEdge {
       const address = containers.address(instance);
       const model = state.instances.get(instance)?.model;
       return address && model !== undefined ? { ...address, model } : undefined;
+    },
+    speedOf(instance) {
+      const hash = state.instances.get(instance)?.profile.hash;
+      return (hash === undefined ? undefined : state.speeds.get(hash)) ?? UNKNOWN_SPEED;
     },
     settings() {
       const { connect, stall, firstToken, streamKeepalive } = config().failover;

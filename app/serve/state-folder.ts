@@ -48,12 +48,13 @@ export async function openStateFolder(
   return { store, events, settingsFile: jsonFile(join(folder, 'settings.json')), mqttFile, problems };
 }
 
-/** Totals and the last failover go on where the run before ended. */
+/** Totals, learned speeds and the last failover go on where the run before ended. */
 export function carriedOver({ store, events }: StateFolder): Carried {
   const last = events.since(0, Number.MAX_SAFE_INTEGER).events.findLast((fact) => fact.type === 'failover');
   const lastFailover =
     last?.model === undefined
       ? null
       : { at: Date.parse(last.time), model: last.model, reason: last.reason ?? 'unknown' };
-  return { counters: { ...store.state().counters }, lastFailover };
+  const { counters, speeds } = store.state();
+  return { counters: { ...counters }, speeds, lastFailover };
 }

@@ -14,6 +14,7 @@ import {
 import type { CatalogModel } from '../../app/adapters/http/forward/options.ts';
 import { systemClock } from '../../app/clock.ts';
 import type { NewRequest, Outcome, Refusal } from '../../app/core/request.ts';
+import { learned, UNKNOWN_SPEED } from '../../app/core/speed.ts';
 import type { Placement } from '../../app/core/types.ts';
 import type { AttemptMeasurement, Clock, Waiter } from '../../app/ports.ts';
 
@@ -86,6 +87,7 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
   const requests = arrivals<RequestMeasurement>();
   const attempts: AttemptMeasurement[] = [];
   const byId = new Map<number, Ticket>();
+  let speed = UNKNOWN_SPEED;
   const settings = { ...SETTINGS, ...options.settings };
 
   const api = modelApi({
@@ -96,7 +98,8 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
         tickets.add(made);
         made.obey(options.onArrival?.(made) ?? { do: 'grant', instance: 0 });
       },
-      attemptEnded(id, outcome) {
+      attemptEnded(id, outcome, timings) {
+        if (timings) speed = learned(speed, timings);
         const known = byId.get(id);
         known?.outcomes.push(outcome);
         outcomes.add(outcome);
@@ -121,6 +124,7 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
             model: 'chat',
           };
     },
+    speedOf: () => speed,
     settings: () => settings,
     catalog: () => options.catalog ?? [CHAT],
     clock: options.clock ?? systemClock,

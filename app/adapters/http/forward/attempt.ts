@@ -3,6 +3,7 @@
  * how it ended. What follows from that is decided elsewhere.
  */
 import type { Failure, Forwarded } from '../../../core/request.ts';
+import type { Timings } from '../../../core/speed.ts';
 import type { Answer, BackendHead, KeptError } from './answer.ts';
 import type { Lane, LaneSink } from './lane.ts';
 import type { Protocol } from './protocols.ts';
@@ -10,7 +11,6 @@ import { errorReceiver, type Receiver, wholeReceiver } from './receiver.ts';
 import type { Rename } from './rename.ts';
 import type { ResponseHead } from './response-parser.ts';
 import { streamReceiver } from './stream-receiver.ts';
-import type { Timings } from './timings.ts';
 import type { Missed, Watch } from './watch.ts';
 
 export interface AttemptOptions {
@@ -49,6 +49,8 @@ export interface Attempt {
   resume(): void;
   /** The client has everything but the end mark. */
   finished(): boolean;
+  /** What the instance measured, as far as it was told. */
+  timings(): Timings | null;
 }
 
 export function newAttempt(options: AttemptOptions): Attempt {
@@ -137,6 +139,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
       lane.resume();
     },
     finished: () => receiver?.now.finished ?? false,
+    timings: () => receiver?.timings() ?? null,
   };
 }
 

@@ -3,7 +3,6 @@ import type { RequestId } from '../../../core/request.ts';
 import type { Alarms } from './alarms.ts';
 import type { BodyFields } from './body.ts';
 import type { BodyRoom } from './body-room.ts';
-import type { Speeds } from './budget.ts';
 import type { Connections } from './connections.ts';
 import type { ForwardSettings, ModelApiOptions } from './options.ts';
 import type { Protocol } from './protocols.ts';
@@ -15,7 +14,6 @@ export interface Shared {
   readonly connections: Connections;
   readonly alarms: Alarms;
   readonly bodyRoom: BodyRoom;
-  readonly speeds: Speeds;
 }
 
 /** A request whose body is read. */

@@ -1,10 +1,10 @@
 /** How a request ends: answered, failed, refused, left; each once, told to the gate and to the metrics. */
 import type { Refusal } from '../../../core/request.ts';
+import type { Timings } from '../../../core/speed.ts';
 import { ownError } from '../errors.ts';
 import type { AttemptEnd } from './attempt.ts';
 import { type Exchange, factsOf } from './exchange-state.ts';
 import type { RequestMeasurement } from './options.ts';
-import type { Timings } from './timings.ts';
 import type { Missed } from './watch.ts';
 
 export function ended(x: Exchange, end: AttemptEnd): void {
@@ -13,7 +13,7 @@ export function ended(x: Exchange, end: AttemptEnd): void {
   if (end.kind === 'completed') {
     measure(x, end.timings);
     finish(x, 'completed');
-    gate.attemptEnded(x.call.id, { kind: 'completed' });
+    gate.attemptEnded(x.call.id, { kind: 'completed' }, end.timings);
     return;
   }
   x.kept = end.kept;
@@ -37,7 +37,6 @@ function measure({ shared, streams, grant, model, backendMs }: Exchange, timings
     tokens: timings?.tokens ?? null,
     tokensMs: timings?.tokensMs ?? null,
   };
-  if (timings !== null) shared.speeds.learn(measurement);
   shared.options.metrics.attempt(measurement);
 }
 
@@ -62,10 +61,12 @@ export function clientGone(x: Exchange): void {
   if (x.over) return;
   const { attempt, shared, call } = x;
   const finished = attempt?.finished() ?? false;
+  const timings = finished ? (attempt?.timings() ?? null) : null;
+  if (finished) measure(x, timings);
   finish(x, finished ? 'completed' : 'client_gone');
   attempt?.cancel();
   if (attempt === null) shared.options.gate.abandoned(call.id);
-  else shared.options.gate.attemptEnded(call.id, { kind: 'client_gone', finished });
+  else shared.options.gate.attemptEnded(call.id, { kind: 'client_gone', finished }, timings);
 }
 
 export function refused(x: Exchange, { code, message, retryAfter }: Refusal): void {

@@ -60,12 +60,12 @@ export function prepare(forwarding: Forwarding): Attempt {
   });
 }
 
-function budget({ shared, call, streams, grant, taken }: Forwarding, promptTokens: number): number {
+function budget({ shared, call, streams, grant }: Forwarding, promptTokens: number): number {
   const wholeText = !streams && call.protocol.generates;
   return firstContentMs({
     setting: call.settings.firstToken,
     placement: grant.placement,
-    speed: shared.speeds.of(taken.model, grant.placement),
+    speed: shared.options.speedOf(grant.instance),
     promptTokens,
     tokens: wholeText ? (call.fields.maxTokens ?? UNLIMITED_TOKENS) : 0,
   });

@@ -9,7 +9,6 @@ import { alarms } from './alarms.ts';
 import { sendOwn } from './answer.ts';
 import { readBody, readFields } from './body.ts';
 import { bodyRoom } from './body-room.ts';
-import { speeds } from './budget.ts';
 import type { Shared } from './call.ts';
 import { connections } from './connections.ts';
 import { exchange } from './exchange.ts';
@@ -42,7 +41,6 @@ export function modelApi(options: ModelApiOptions): ModelApi {
     connections: connections(options.targetOf, () => options.settings().connectMs, options.clock),
     alarms: alarms(options.clock),
     bodyRoom: bodyRoom(),
-    speeds: speeds(),
   };
   const nextId = options.nextId ?? counter();
   return {

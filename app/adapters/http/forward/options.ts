@@ -1,6 +1,7 @@
 /** What the model API is made from, and what it gives back. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { InstanceId, RequestId } from '../../../core/request.ts';
+import type { Speed } from '../../../core/speed.ts';
 import type { Placement } from '../../../core/types.ts';
 import type { AttemptMeasurement, Clock, Gate, InstanceAddress } from '../../../ports.ts';
 
@@ -55,6 +56,8 @@ export interface ModelApiOptions {
   readonly gate: Pick<Gate, 'request' | 'attemptEnded' | 'abandoned'>;
   /** Read once per instance; undefined before it runs and after its removal began. */
   readonly targetOf: (instance: InstanceId) => Target | undefined;
+  /** What is learned of the profile that the instance was made from. */
+  readonly speedOf: (instance: InstanceId) => Speed;
   readonly settings: () => ForwardSettings;
   readonly catalog: () => readonly CatalogModel[];
   readonly clock: Clock;

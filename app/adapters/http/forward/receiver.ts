@@ -1,9 +1,10 @@
 /** How one attempt's answer is taken in: held, or passed on by whole events. One receiver for each kind. */
 import type { Failure, Forwarded } from '../../../core/request.ts';
+import type { Timings } from '../../../core/speed.ts';
 import type { Answer, BackendHead, KeptError } from './answer.ts';
 import { parseObject } from './judge.ts';
 import type { Rename } from './rename.ts';
-import { type Timings, timingsIn } from './timings.ts';
+import { timingsIn } from './timings.ts';
 
 /** Answers that are not streams are held up to this many bytes. */
 export const HOLD_BYTES = 4 * 1024 * 1024;

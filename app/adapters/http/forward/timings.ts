@@ -1,12 +1,6 @@
 /** llama-server's own measurements: the object `timings` of an answer, or of a stream's last events. */
+import type { Timings } from '../../../core/speed.ts';
 import { parseObject } from './judge.ts';
-
-export interface Timings {
-  readonly promptTokens: number | null;
-  readonly promptMs: number | null;
-  readonly tokens: number | null;
-  readonly tokensMs: number | null;
-}
 
 const NEEDLE = Buffer.from('"timings":{');
 

@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import { modelApi } from '../../../../app/adapters/http/forward/index.ts';
 import { systemClock } from '../../../../app/clock.ts';
 import type { FactBody } from '../../../../app/core/facts.ts';
+import { UNKNOWN_SPEED } from '../../../../app/core/speed.ts';
 import type { Placement } from '../../../../app/core/types.ts';
 import { makeGate } from '../../../../app/gate.ts';
 import { type Loop, makeLoop } from '../../../../app/loop.ts';
@@ -99,6 +100,7 @@ async function home() {
       const port = found === undefined ? undefined : ports[found.profile.placement];
       return port === undefined ? undefined : { host: '127.0.0.1', port, key: 'k', model: 'chat' };
     },
+    speedOf: () => UNKNOWN_SPEED,
     settings: () => SETTINGS,
     catalog: () => gate.view().models,
     clock: systemClock,
@@ -131,6 +133,22 @@ test('the GPU dies under a request, and the CPU answers it under the same id', a
     assert.equal(failover?.requestId, 'mine');
     assert.equal(loop.state.requests.size, 0);
   }
+});
+
+test('answers teach the speed of what they ran on, also those whose client left at the finish', async () => {
+  const { url, loop } = await home();
+  gpu.behave(whole());
+  await ask(url + PATH, CHAT);
+  const learned = { prompt: 40_000 / 20.5, generation: 20_000 / 100.25 };
+  assert.deepEqual([...loop.state.speeds], [['chat-gpu', learned]]);
+  const twice = chat.finish.replace('"predicted_n":20', '"predicted_n":40');
+  gpu.behave(stream([chat.role, chat.text('a'), twice], 'hang'));
+  const sent = post(url + PATH, { ...CHAT, stream: true });
+  await (await sent.reply).until('"finish_reason":"stop"');
+  const ended = new Promise<void>((resolve) => loop.onTurn(resolve));
+  sent.leave();
+  await ended;
+  assert.ok((loop.state.speeds.get('chat-gpu')?.generation ?? 0) > learned.generation);
 });
 
 test('when both die, the request ends with one error that is final', async () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { alarms } from '../../../../app/adapters/http/forward/alarms.ts';
 import { askForProgress, readFields } from '../../../../app/adapters/http/forward/body.ts';
-import { firstContentMs, speeds } from '../../../../app/adapters/http/forward/budget.ts';
+import { firstContentMs } from '../../../../app/adapters/http/forward/budget.ts';
 import { deadlineOf, requestIdOf } from '../../../../app/adapters/http/forward/headers.ts';
 import { PROTOCOLS } from '../../../../app/adapters/http/forward/protocols.ts';
 import { renameModel } from '../../../../app/adapters/http/forward/rename.ts';
@@ -33,26 +33,6 @@ test('the first-content deadline is that of its table', () => {
   assert.equal(of({ placement: 'cpu' }), Number.POSITIVE_INFINITY);
   assert.equal(of({ placement: 'cpu', setting: 2000 }), 2000);
   assert.equal(of({ setting: 2000, tokens: 8 }), 10_000);
-});
-
-test('speeds are learned by model and placement, from enough tokens only', () => {
-  const known = speeds();
-  const learn = (promptTokens: number, promptMs: number) =>
-    known.learn({
-      model: 'chat',
-      placement: 'gpu',
-      firstTokenMs: null,
-      promptTokens,
-      promptMs,
-      tokens: 100,
-      tokensMs: 1000,
-    });
-  learn(3, 1000);
-  assert.deepEqual(known.of('chat', 'gpu'), { prompt: null, generation: 100 });
-  learn(1000, 1000);
-  learn(2000, 1000);
-  assert.equal(known.of('chat', 'gpu').prompt, 1300);
-  assert.deepEqual(known.of('chat', 'cpu'), UNKNOWN);
 });
 
 test('a deadline of the client is read from its headers, and a wrong one is not ignored', () => {

@@ -1,20 +1,21 @@
-/** Keeps the totals over a restart: written a while after they changed, never at rest. */
+/** Keeps totals and learned speeds over a restart: written a while after a request, never at rest. */
 import type { Loop } from '../loop.ts';
 import type { Clock, Store } from '../ports.ts';
 
 const KEEP_AFTER_MS = 5_000;
 
 /** The returned function ends it, after keeping what is new. */
-export function keepCounters(loop: Loop, store: Store, clock: Clock): () => void {
+export function keepTotals(loop: Loop, store: Pick<Store, 'update'>, clock: Clock): () => void {
+  const { counters, speeds } = loop.state;
   let cancel: (() => void) | null = null;
-  let kept = { ...loop.state.counters };
+  let kept = counters.requests;
   const keep = (): void => {
     cancel = null;
-    kept = { ...loop.state.counters };
-    store.update({ counters: kept });
+    kept = counters.requests;
+    store.update({ counters: { ...counters }, speeds: Object.fromEntries(speeds) });
   };
   const unsubscribe = loop.onTurn(() => {
-    if (cancel !== null || loop.state.counters.requests === kept.requests) return;
+    if (cancel !== null || counters.requests === kept) return;
     cancel = clock.at(clock.now().mono + KEEP_AFTER_MS, keep);
   });
   return () => {

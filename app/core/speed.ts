@@ -1,0 +1,37 @@
+/** Speeds of a profile, learned from the measurements that llama-server sends with its answers. */
+
+/** Tokens a second; null: not learned yet. */
+export interface Speed {
+  readonly prompt: number | null;
+  readonly generation: number | null;
+}
+
+/** llama-server's own measurements of one answer; null: not told. */
+export interface Timings {
+  /** Prompt tokens that were read, without those from its cache. */
+  readonly promptTokens: number | null;
+  readonly promptMs: number | null;
+  readonly tokens: number | null;
+  readonly tokensMs: number | null;
+}
+
+export const UNKNOWN_SPEED: Speed = { prompt: null, generation: null };
+
+/** Weight of the newest measurement in the moving average. */
+const WEIGHT = 0.3;
+/** Shorter prompts and answers say more about overhead than about speed. */
+const ENOUGH_TOKENS = 16;
+
+/** The moving average with one more answer in it; `before` itself where that says nothing. */
+export function learned(before: Speed, { promptTokens, promptMs, tokens, tokensMs }: Timings): Speed {
+  const prompt = blend(before.prompt, promptTokens, promptMs);
+  const generation = blend(before.generation, tokens, tokensMs);
+  if (prompt === before.prompt && generation === before.generation) return before;
+  return { prompt, generation };
+}
+
+function blend(before: number | null, tokens: number | null, ms: number | null): number | null {
+  if (tokens === null || ms === null || tokens < ENOUGH_TOKENS || ms <= 0) return before;
+  const speed = (tokens * 1000) / ms;
+  return before === null ? speed : before + WEIGHT * (speed - before);
+}
