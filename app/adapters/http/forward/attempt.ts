@@ -4,23 +4,20 @@
  */
 import type { Failure, Forwarded } from '../../../core/request.ts';
 import type { Timings } from '../../../core/speed.ts';
-import type { Answer, BackendHead, KeptError } from './answer.ts';
+import type { KeptError } from './answer.ts';
 import type { Lane, LaneSink } from './lane.ts';
-import type { Protocol } from './protocols.ts';
-import { errorReceiver, type Receiver, wholeReceiver } from './receiver.ts';
-import type { Rename } from './rename.ts';
+import type { Receiver } from './receiver.ts';
 import type { ResponseHead } from './response-parser.ts';
-import { streamReceiver } from './stream-receiver.ts';
 import type { Missed, Watch } from './watch.ts';
 
 export interface AttemptOptions {
   readonly lane: Lane;
   readonly path: string;
   readonly body: Buffer;
-  readonly protocol: Protocol;
-  readonly answer: Answer;
-  readonly rename: Rename | null;
-  readonly onProgress: ((data: string) => void) | null;
+  /** Who takes the answer in, told by its head. */
+  readonly receive: (head: ResponseHead) => Receiver;
+  /** The client reads more slowly than we write. */
+  readonly full: () => boolean;
   /** Started by the attempt's bytes, stopped at its end. */
   readonly watch: Watch;
   /** The first content, or a whole answer's first byte. */
@@ -54,7 +51,7 @@ export interface Attempt {
 }
 
 export function newAttempt(options: AttemptOptions): Attempt {
-  const { lane, answer, watch } = options;
+  const { lane, watch } = options;
   let receiver: Receiver | null = null;
   let begun = false;
   let settled = false;
@@ -94,7 +91,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
 
   const sink: LaneSink = {
     head(head) {
-      receiver = receiverFor(options, head);
+      receiver = options.receive(head);
     },
     data(chunk) {
       if (receiver === null) return;
@@ -108,7 +105,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
         begun = true;
         options.onBegin();
       }
-      if (answer.full()) {
+      if (options.full()) {
         lane.pause();
         watch.paused(true);
       }
@@ -141,15 +138,4 @@ export function newAttempt(options: AttemptOptions): Attempt {
     finished: () => receiver?.now.finished ?? false,
     timings: () => receiver?.timings() ?? null,
   };
-}
-
-function receiverFor(options: AttemptOptions, got: ResponseHead): Receiver {
-  const { answer, protocol, rename, onProgress } = options;
-  const contentType = got.contentType ?? 'application/json; charset=utf-8';
-  const head: BackendHead = { status: got.status, contentType, retryAfter: got.retryAfter };
-  if (got.status >= 300) return errorReceiver(head);
-  if (protocol.judge !== null && contentType.startsWith('text/event-stream')) {
-    return streamReceiver({ answer, contentType, judge: protocol.judge, rename, onProgress });
-  }
-  return wholeReceiver(answer, head, got.contentLength, rename);
 }

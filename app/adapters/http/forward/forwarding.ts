@@ -7,6 +7,7 @@ import { firstContentMs } from './budget.ts';
 import type { Call, Shared } from './call.ts';
 import type { Taken } from './connections.ts';
 import { parseObject } from './judge.ts';
+import { receiverFor } from './receivers.ts';
 import { renameModel } from './rename.ts';
 import { type Missed, watch } from './watch.ts';
 
@@ -50,10 +51,13 @@ export function prepare(forwarding: Forwarding): Attempt {
     lane: taken.lane,
     path: call.path,
     body: progress ? askForProgress(body) : body,
-    protocol,
-    answer,
-    rename: renameModel(taken.model, fields.model),
-    onProgress: progress ? onProgress : null,
+    receive: receiverFor({
+      answer,
+      judge: protocol.judge,
+      rename: renameModel(taken.model, fields.model),
+      onProgress: progress ? onProgress : null,
+    }),
+    full: answer.full,
     watch: deadlines,
     onBegin: forwarding.begun,
     onEnd: forwarding.ended,
