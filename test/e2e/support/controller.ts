@@ -14,6 +14,7 @@ import type { View } from '../../../app/core/view.ts';
 import { type Bench, ensureBench } from '../../home/bench.ts';
 import { type Following, follow } from './events.ts';
 
+const INSTANCES = ['--filter', 'label=io.llamastead.role=instance'];
 const MAIN = join(import.meta.dirname, '../../../app/main.ts');
 
 export interface Controller {
@@ -30,6 +31,10 @@ export interface Controller {
   docker(...args: string[]): Promise<string>;
   /** Names of our instance containers. */
   instances(): Promise<string[]>;
+  /** Those of them that run. */
+  running(): Promise<string[]>;
+  /** Of the process that runs now. */
+  pid(): number;
   /** The container of a model's placement. */
   container(model: string, placement: string): Promise<string>;
   configure(config: Record<string, unknown>): Promise<void>;
@@ -41,9 +46,16 @@ export interface Controller {
   close(): Promise<void>;
 }
 
-/** Bench values that a test's own `config` is laid over. */
-export async function startController(name: string, config: Record<string, unknown>): Promise<Controller> {
-  const bench = await ensureBench();
+/**
+ * @param config a test's own values, laid over the bench's
+ * @param on the bench, or another engine with its images and models
+ */
+export async function startController(
+  name: string,
+  config: Record<string, unknown>,
+  on?: Bench,
+): Promise<Controller> {
+  const bench = on ?? (await ensureBench());
   const folder = await mkdtemp(join(tmpdir(), `llamastead-${name}-`));
   const [port, mqttPort] = await freePorts(2);
   const url = `http://127.0.0.1:${port}`;
@@ -104,7 +116,9 @@ export async function startController(name: string, config: Record<string, unkno
         body: JSON.stringify(body),
       }),
     docker,
-    instances: () => names('--filter', 'label=io.llamastead.role=instance'),
+    instances: () => names(...INSTANCES),
+    running: () => names(...INSTANCES, '--filter', 'status=running'),
+    pid: () => child?.pid ?? 0,
     async container(model, placement) {
       const labels = [`label=io.llamastead.model=${model}`, `label=io.llamastead.placement=${placement}`];
       const [found] = await names(...labels.flatMap((label) => ['--filter', label]));

@@ -5,6 +5,7 @@ import { contentHash } from '../lib/content-hash.ts';
 import { buildImage, type Docker, findImage, removeLabelled } from '../lib/docker.ts';
 import { type LlamaServer, startLlama } from '../lib/llama-server.ts';
 import { benchDir, modelsDir } from '../lib/paths.ts';
+import { post } from '../lib/post.ts';
 import type { Step } from '../lib/steps.ts';
 import { withContext } from './context.ts';
 
@@ -91,12 +92,7 @@ async function warm(
 async function timeChat(server: LlamaServer, words: number): Promise<number> {
   const start = performance.now();
   const content = Array.from({ length: words }, (_, place) => `llama ${place}`).join(' ');
-  const answer = await fetch(`${server.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ max_tokens: 4, messages: [{ role: 'user', content }] }),
-  });
-  if (!answer.ok) throw new Error(`llama-server answered ${answer.status}: ${await answer.text()}`);
-  await answer.text();
+  const messages = [{ role: 'user', content }];
+  await post(`${server.url}/v1/chat/completions`, { max_tokens: 4, messages });
   return Math.round(performance.now() - start);
 }

@@ -1,0 +1,30 @@
+/** A run in words. */
+import type { ChaosOptions } from './options.ts';
+import type { Run } from './run.ts';
+
+const MOST_FINDINGS = 40;
+
+export function report({ minutes, seed, clients }: ChaosOptions, run: Run): string {
+  const { first, last, most } = run.memory;
+  const faults = new Map<string, number>();
+  for (const { fault } of run.strikes) faults.set(fault, (faults.get(fault) ?? 0) + 1);
+  return [
+    `${minutes} min, seed ${seed}, ${clients} clients: ${run.requests} requests, ${run.strikes.length} faults`,
+    `  ends: ${counted(run.outcomes)}`,
+    `  faults: ${counted(faults)}`,
+    `  streams that changed their placement: ${run.resumed}`,
+    `  controller's memory: ${mib(first)} at first, ${mib(last)} at last, ${mib(most)} at most`,
+    run.findings.length === 0 ? '  every promise kept' : `  ${run.findings.length} promises broken:`,
+    ...run.findings
+      .slice(0, MOST_FINDINGS)
+      .map(({ rule, request, what }) => `    ${rule}: ${request} ${what}`),
+  ].join('\n');
+}
+
+function counted(counts: ReadonlyMap<string, number>): string {
+  return [...counts].map(([name, count]) => `${name} ${count}`).join(', ');
+}
+
+function mib(bytes: number): string {
+  return `${Math.round(bytes / 2 ** 20)} MiB`;
+}
