@@ -47,15 +47,17 @@ export function warmVulkanImageStep(
     find: () => findImage(docker, name),
     make: async (log) => {
       await removeLabelled(docker, label);
-      const shaders = join(benchDir, 'shaders');
-      rmSync(shaders, { recursive: true, force: true });
+      // By name, so that a call after an interrupted one goes on where that ended.
+      const shaders = join(benchDir, 'shaders', contentHash([name]));
       mkdirSync(shaders, { recursive: true });
       // One after the other: at once they take longer, as their threads wait for each other.
       for (const model of models) await warm(docker, cold, model, shaders, log);
-      return withContext(async (context) => {
+      await withContext(async (context) => {
         cpSync(shaders, join(context, 'shaders'), { recursive: true });
-        return buildImage(docker, { name, dockerfile, context, args: { BASE: cold } }, log);
+        await buildImage(docker, { name, dockerfile, context, args: { BASE: cold } }, log);
       });
+      rmSync(join(benchDir, 'shaders'), { recursive: true });
+      return name;
     },
   };
 }
