@@ -73,7 +73,8 @@ export async function ask(port: number, what: Ask): Promise<Answer> {
   const body =
     what.body === undefined || typeof what.body === 'string' ? what.body : JSON.stringify(what.body);
   const type = typeof what.body === 'object' ? { 'content-type': 'application/json' } : {};
-  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+  const chunked = what.headers?.['transfer-encoding'] === 'chunked';
+  const length = body === undefined || chunked ? {} : { 'content-length': Buffer.byteLength(body) };
   const req = request({
     host: '127.0.0.1',
     port,

@@ -55,7 +55,7 @@ export function modelRoutes(router: Router, options: ModelRoutesOptions): void {
 function commandRoute(options: ModelRoutesOptions, verb: Command['do']): RequestHandler {
   return async (req, res) => {
     const { wait } = read(WaitQuery, req.query, 'query');
-    read(Nothing, req.body ?? {}, 'body');
+    read(Nothing, req.body === undefined ? {} : req.body, 'body');
     const { accepted, done } = options.gate.command({ do: verb, model: resolve(options.gate, req) });
     if (!wait) {
       res.status(202).json({ seq: accepted });

@@ -1,7 +1,7 @@
 /**
  * Small parts of the admin API's routes: which methods a path takes, and errors as answers.
  */
-import express, { type ErrorRequestHandler, type RequestHandler, type Router } from 'express';
+import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Router } from 'express';
 import { z } from 'zod';
 import { AppError } from '../../../errors.ts';
 import { sendError, statusOf } from '../errors.ts';
@@ -24,16 +24,33 @@ export function route(router: Router, path: string, methods: Partial<Record<Meth
   });
 }
 
-/** A body in another form is refused by name. Without Content-Type none is read: some clients send an empty one so. */
-const onlyJson: RequestHandler = (req, _res, next) => {
-  const type = req.headers['content-type'];
-  if (type === undefined || req.is('application/json') !== false) return next();
-  const given = JSON.stringify(type.slice(0, 100));
-  next(new AppError('invalid_request', `Content-Type is ${given}, expected application/json.`));
+/**
+ * Only what is called JSON is read as JSON: any other type, or none, a page of another site can send without
+ * asking first. An empty body is none: some clients name a type all the same.
+ */
+const asJson: RequestHandler = (req, _res, next) => {
+  const bytes: unknown = req.body;
+  req.body = undefined;
+  if (!Buffer.isBuffer(bytes) || bytes.length === 0) return next();
+  if (req.is('application/json') === false) return next(new AppError('invalid_request', wrongType(req)));
+  try {
+    req.body = JSON.parse(bytes.toString('utf8'));
+    next();
+  } catch (thrown) {
+    const text = `The body is not valid JSON: ${AppError.from(thrown).message}`;
+    next(new AppError('invalid_request', text, { cause: thrown }));
+  }
 };
 
-/** Reads a JSON body of at most 64 KiB into `req.body`. */
-export const jsonBody: RequestHandler[] = [onlyJson, express.json({ limit: '64kb' })];
+function wrongType(req: Request): string {
+  const type = req.headers['content-type'];
+  if (type !== undefined)
+    return `Content-Type is ${JSON.stringify(type.slice(0, 100))}, expected application/json.`;
+  return 'The body has no Content-Type header, expected Content-Type: application/json.';
+}
+
+/** Reads a JSON body of at most 64 KiB into `req.body`; undefined where it is empty. */
+export const jsonBody: RequestHandler[] = [express.raw({ limit: '64kb', type: () => true }), asJson];
 
 /** The last handler: names what does not exist. */
 export const notFound: RequestHandler = (req, res) => {
@@ -68,6 +85,5 @@ function clientFault(thrown: unknown): AppError | null {
   if (type === 'entity.too.large') {
     return new AppError('body_too_large', `The body is larger than ${limit ?? 0} bytes.`, { cause: thrown });
   }
-  const text = type === 'entity.parse.failed' ? `The body is not valid JSON: ${message}` : message;
-  return new AppError('invalid_request', text, { cause: thrown });
+  return new AppError('invalid_request', message, { cause: thrown });
 }

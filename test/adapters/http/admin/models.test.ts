@@ -109,6 +109,46 @@ test('mode and keep-loaded become settings of the model', async (t) => {
   assert.deepEqual(settings.list()['models.chat.keepLoaded'], { value: true, source: 'settings' });
 });
 
+test('an empty body is none, whatever its headers say of it', async (t) => {
+  const { port, gate } = await startEdge(t);
+  const empty: readonly Record<string, string>[] = [
+    {},
+    { 'content-length': '0' },
+    { 'content-length': '0', 'content-type': 'application/json' },
+    { 'content-length': '0', 'content-type': 'application/octet-stream' },
+    { 'content-length': '0', 'content-type': 'application/x-www-form-urlencoded' },
+    { 'transfer-encoding': 'chunked' },
+  ];
+  for (const headers of empty) {
+    const answer = await ask(port, { method: 'POST', path: '/admin/models/chat/load', headers });
+    assert.equal(answer.status, 202, JSON.stringify(headers));
+  }
+  assert.equal(gate.commands.length, empty.length);
+});
+
+test('a body without Content-Type is not read: a page of another site could send it unasked', async (t) => {
+  const { port, gate, settings } = await startEdge(t);
+  const expected = 'The body has no Content-Type header, expected Content-Type: application/json.';
+  for (const [path, body] of [
+    ['chat/mode', '{"mode": "cpu"}'],
+    ['chat/load', '{}'],
+  ] as const) {
+    for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
+      const length = 'transfer-encoding' in headers ? {} : { 'content-length': body.length };
+      const sent = {
+        method: 'POST',
+        path: `/admin/models/${path}`,
+        body,
+        headers: { ...headers, ...length },
+      };
+      const answer = await ask(port, sent);
+      assert.deepEqual([answer.status, errorOf(answer)['message']], [400, expected]);
+    }
+  }
+  assert.deepEqual(gate.commands, []);
+  assert.equal(settings.list()['models.chat.mode']?.source, 'default');
+});
+
 test('a body that is no JSON, too large or in another form is told so', async (t) => {
   const { port } = await startEdge(t);
   const path = '/admin/models/chat/mode';
