@@ -9,10 +9,5 @@ export type { ConfigProblem } from './config/problems.ts';
 export { reloaded, waitsForRestart } from './config/reload.ts';
 export { configJsonSchema } from './config/schema.ts';
 export type { Config, Outside } from './config/secrets.ts';
-export {
-  openSettings,
-  type SettingsBase,
-  type SettingsChange,
-  type SettingsStore,
-} from './config/settings.ts';
-export { applySettings, type SettingValues, settingChange } from './config/settings-values.ts';
+export { openSettings, type SettingsBase, type SettingsStore } from './config/settings.ts';
+export { applySettings, type SettingValues } from './config/settings-values.ts';

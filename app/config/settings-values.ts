@@ -1,6 +1,5 @@
 /** Settings as values on top of a configuration. Pure. */
 
-import type { SettingChange } from '../core/request.ts';
 import type { Mode } from '../core/types.ts';
 import type { Config } from './secrets.ts';
 import { modelKey } from './setting-keys.ts';
@@ -41,16 +40,4 @@ function withValue<T extends object>(target: T, path: readonly string[], value: 
   const next =
     rest.length === 0 || typeof inner !== 'object' || inner === null ? value : withValue(inner, rest, value);
   return { ...target, [step]: next };
-}
-
-/** The core's word for a change of a setting; null where the core knows it only as a new policy. */
-export function settingChange(key: string, value: unknown): SettingChange | null {
-  const ofModel = modelKey(key);
-  if (key === 'memory.budget' && typeof value === 'number') return { key: 'ram_budget', value };
-  if (ofModel === null || value === undefined) return null;
-  const { model } = ofModel;
-  if (ofModel.key === 'mode') return { key: 'mode', model, value: value as Mode };
-  if (ofModel.key === 'keepLoaded') return { key: 'keep_loaded', model, value: value === true };
-  if (ofModel.key !== 'idleUnload') return null;
-  return { key: 'idle_unload', model, value: typeof value === 'number' ? value : null };
 }

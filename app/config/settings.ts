@@ -2,6 +2,7 @@
  * Settings made on the page or from Home Assistant: the layer over the configuration file, kept in
  * `settings.json` in the state folder, in the notation of the file.
  */
+import type { SettingChange, SettingValue } from '../core/request.ts';
 import type { Problem } from '../core/types.ts';
 import { AppError } from '../errors.ts';
 import type { JsonFile, Settings } from '../ports.ts';
@@ -26,13 +27,8 @@ export interface SettingsBase {
 
 export interface SettingsStore extends Settings {
   values(): SettingValues;
-  /** Called after a change is durable, with the full keys and the values that hold now (ms, bytes). */
-  onChange(listener: (changes: readonly SettingsChange[]) => void): () => void;
-}
-
-export interface SettingsChange {
-  readonly key: string;
-  readonly value: unknown;
+  /** Called after a change is durable, with all values that are others now. */
+  onChange(listener: (changes: readonly SettingChange[]) => void): () => void;
 }
 
 export interface OpenedSettings {
@@ -48,6 +44,9 @@ export async function openSettings(file: JsonFile, base: () => SettingsBase): Pr
 }
 
 type Entries = Map<string, CheckedSetting>;
+
+/** Characters of a list in an event. */
+const TOLD_LENGTH = 500;
 
 async function readEntries(file: JsonFile): Promise<{ entries: Entries; problems: Problem[] }> {
   const content = await file.read();
@@ -68,26 +67,29 @@ async function readEntries(file: JsonFile): Promise<{ entries: Entries; problems
 function settingsOver(file: JsonFile, initial: Entries, base: () => SettingsBase): SettingsStore {
   let entries = initial;
   let writing: Promise<void> = Promise.resolve();
-  const listeners = new Set<(changes: readonly SettingsChange[]) => void>();
+  const listeners = new Set<(changes: readonly SettingChange[]) => void>();
 
   /** One change after another: each is durable before it is told. */
-  const change = (edit: (next: Entries) => readonly SettingsChange[]): Promise<void> => {
+  const change = (edit: (next: Entries) => void): Promise<void> => {
     const done = writing.then(async () => {
       const next: Entries = new Map(entries);
-      const changes = edit(next);
-      if (changes.length === 0) return;
+      edit(next);
+      if (JSON.stringify([...next]) === JSON.stringify([...entries])) return;
       await file.write(Object.fromEntries([...next].map(([key, entry]) => [key, entry.written])));
+      const changes = changesBetween(base(), valuesOf(entries), valuesOf(next));
       entries = next;
-      for (const listener of listeners) listener(changes);
+      if (changes.length > 0) for (const listener of listeners) listener(changes);
     });
     writing = done.catch(() => undefined);
     return done;
   };
 
-  const values = () => new Map([...entries].map(([key, entry]) => [key, entry.value]));
+  const values = () => valuesOf(entries);
   const setAll = (given: Readonly<Record<string, unknown>>): Promise<void> => {
     const checked = Object.entries(given).map(([key, value]) => checkedOrThrow(key, value, base()));
-    return change((next) => checked.flatMap((entry) => put(next, entry)));
+    return change((next) => {
+      for (const entry of checked) next.set(entry.key, entry);
+    });
   };
   return {
     values,
@@ -96,7 +98,7 @@ function settingsOver(file: JsonFile, initial: Entries, base: () => SettingsBase
     reset: async (key) => {
       const known = [...entries.keys()].includes(key) || keysOf(base()).includes(key);
       if (!known) throw invalid(key, undefined, 'a setting that there is');
-      await change((next) => (next.delete(key) ? [{ key, value: underlying(base(), key) }] : []));
+      await change((next) => void next.delete(key));
     },
     list: () => listSettings(base(), values()),
     onChange: (listener) => {
@@ -106,11 +108,24 @@ function settingsOver(file: JsonFile, initial: Entries, base: () => SettingsBase
   };
 }
 
-function put(next: Entries, entry: CheckedSetting): SettingsChange[] {
-  const before = next.get(entry.key);
-  next.set(entry.key, entry);
-  const same = before !== undefined && JSON.stringify(before.value) === JSON.stringify(entry.value);
-  return same ? [] : [{ key: entry.key, value: entry.value }];
+function valuesOf(entries: Entries): SettingValues {
+  return new Map([...entries].map(([key, entry]) => [key, entry.value]));
+}
+
+function changesBetween(base: SettingsBase, before: SettingValues, after: SettingValues): SettingChange[] {
+  return [...new Set([...before.keys(), ...after.keys()])].flatMap((key) => {
+    const from = told(listed(base, before, key).value);
+    const { value, source } = listed(base, after, key);
+    const to = told(value);
+    const model = modelKey(key)?.model;
+    return from === to ? [] : [{ key, ...(model === undefined ? {} : { model }), from, to, source }];
+  });
+}
+
+/** As an event carries it. */
+function told(value: unknown): SettingValue {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+  return value === null || value === undefined ? null : JSON.stringify(value).slice(0, TOLD_LENGTH);
 }
 
 function checkedOrThrow(key: string, value: unknown, base: SettingsBase): CheckedSetting {
@@ -142,12 +157,13 @@ function keysOf(base: SettingsBase): string[] {
 }
 
 function listSettings(base: SettingsBase, values: SettingValues): ReturnType<Settings['list']> {
-  const rows = keysOf(base).map((key) => {
-    const value = values.has(key) ? values.get(key) : underlying(base, key);
-    const source = values.has(key) ? 'settings' : base.loaded.fileKeys.has(key) ? 'file' : 'default';
-    return [key, { value: shownSetting(key, value), source }] as const;
-  });
-  return Object.fromEntries(rows);
+  return Object.fromEntries(keysOf(base).map((key) => [key, listed(base, values, key)]));
+}
+
+function listed(base: SettingsBase, values: SettingValues, key: string) {
+  const value = values.has(key) ? values.get(key) : underlying(base, key);
+  const source = values.has(key) ? 'settings' : base.loaded.fileKeys.has(key) ? 'file' : 'default';
+  return { value: shownSetting(key, value), source } as const;
 }
 
 /** The value without settings, ms and bytes; undefined for a model that is gone. */

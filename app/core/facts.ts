@@ -1,6 +1,7 @@
 /**
  * Facts: what happened, numbered, durable, told to every sink. The names and fields are the event contract.
  */
+import type { SettingChange, SettingValue } from './request.ts';
 import type { Mode, Placement, Reason } from './types.ts';
 
 export const FACT_TYPES = [
@@ -69,8 +70,11 @@ export interface FactBody {
   /** Why a model was unloaded. */
   readonly why?: 'idle' | 'command' | 'mode' | 'config' | 'room' | 'failed' | 'recovered' | 'shutdown';
   readonly mode?: Mode;
+  /** A setting: its path in the configuration, what it was, what it is, and where that comes from. */
   readonly key?: string;
-  readonly value?: string | number | boolean | null;
+  readonly from?: SettingValue;
+  readonly value?: SettingValue;
+  readonly source?: SettingChange['source'];
   readonly image?: string;
   readonly attempts?: number;
   /** Our stable code of a failed request. */

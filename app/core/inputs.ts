@@ -30,7 +30,9 @@ export type Input =
   | {
       readonly type: 'configured';
       readonly policy: Policy;
-      readonly why: 'start' | 'scan' | 'reload' | 'settings' | SettingChange;
+      readonly why: 'start' | 'scan' | 'reload' | 'settings';
+      /** What was changed by it, to be told. */
+      readonly settings?: readonly SettingChange[];
     }
   /** A deadline may have come due. */
   | { readonly type: 'tick' }

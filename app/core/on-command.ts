@@ -1,11 +1,12 @@
 /** Decisions about what people ask: load, unload, restart, and a new policy from file or settings. */
 import type { Decision } from './changes.ts';
+import type { FactBody } from './facts.ts';
 import type { Input } from './inputs.ts';
 import type { Instance } from './instance.ts';
 import { allowedPlacements } from './placement.ts';
 import type { Command, CommandResult, SettingChange } from './request.ts';
 import { instancesOf, type PendingCommand, problemKey, type State } from './state.ts';
-import type { Model, Now } from './types.ts';
+import { MODES, type Model, type Now } from './types.ts';
 
 export function onCommand(out: Decision, state: State, id: number, command: Command, now: Now): void {
   const model = state.policy?.models.get(state.names.get(command.model) ?? '');
@@ -76,16 +77,16 @@ export function onConfigured(
     out.changes.push({ type: 'problem_cleared', key: problemKey(need.problem) });
   }
   if (input.why === 'reload') out.facts.push({ type: 'config_reloaded' });
-  else if (typeof input.why === 'object') tellSetting(out, input.why);
+  for (const change of input.settings ?? []) out.facts.push(factOf(change));
 }
 
-function tellSetting(out: Decision, change: SettingChange): void {
-  if (change.key === 'mode') {
-    out.facts.push({ type: 'mode_changed', model: change.model, mode: change.value });
-    return;
+function factOf({ key, model, from, to, source }: SettingChange): FactBody {
+  const of = model === undefined ? {} : { model };
+  const mode = MODES.find((each) => each === to);
+  if (model !== undefined && mode !== undefined && key === `models.${model}.mode`) {
+    return { type: 'mode_changed', ...of, mode, from, source };
   }
-  const model = 'model' in change ? { model: change.model } : {};
-  out.facts.push({ type: 'setting_changed', ...model, key: change.key, value: change.value });
+  return { type: 'setting_changed', ...of, key, from, value: to, source };
 }
 
 function refusedCommand(model: Model | undefined, command: Command): CommandResult | null {

@@ -2,7 +2,7 @@
  * A request and what can become of its attempts. A request has one internal id (a number, never reused in
  * a run) and, for people, the id that its client sent or that was made for it.
  */
-import type { Mode, Placement } from './types.ts';
+import type { Placement } from './types.ts';
 
 export type RequestId = number;
 export type InstanceId = string;
@@ -109,12 +109,19 @@ export type Command =
   | { readonly do: 'unload'; readonly model: string }
   | { readonly do: 'restart'; readonly model: string };
 
-/** Changes of settings come as a new policy; the command only records who asked. */
-export type SettingChange =
-  | { readonly key: 'mode'; readonly model: string; readonly value: Mode }
-  | { readonly key: 'keep_loaded'; readonly model: string; readonly value: boolean }
-  | { readonly key: 'idle_unload'; readonly model: string; readonly value: number | null }
-  | { readonly key: 'ram_budget'; readonly value: number };
+/** A value as the admin API shows it: durations in seconds, sizes in bytes; lists as JSON. */
+export type SettingValue = string | number | boolean | null;
+
+/** A setting that a person changed. It comes with the policy that it made; what is left is to tell it. */
+export interface SettingChange {
+  /** The configuration's own path: `memory.budget`, `models.chat.mode`. */
+  readonly key: string;
+  readonly model?: string;
+  readonly from: SettingValue;
+  readonly to: SettingValue;
+  /** Where the value that holds now comes from. */
+  readonly source: 'default' | 'file' | 'settings';
+}
 
 export type CommandResult =
   | { readonly ok: true }

@@ -13,7 +13,6 @@ import {
   type ParsedConfig,
   reloaded,
   type SettingsStore,
-  settingChange,
   waitsForRestart,
 } from '../config.ts';
 import type { DetectedGpu } from '../core/gpu-detection.ts';
@@ -37,7 +36,10 @@ export interface PolicySource {
   config(): Config;
   /** Looks at the models folder again; hands a new policy over where something changed. */
   rescan(): Promise<void>;
-  /** A changed file: the new policy, or problems that name what is wrong while the old one stays. */
+  /**
+   * The file, read again: the new policy, or problems that name what is wrong while the old one stays. A file
+   * that says the same as before (a signal beside the watch on it) is no reload.
+   */
   reload(parsed: ParsedConfig): Promise<void>;
 }
 
@@ -47,6 +49,8 @@ type Why = Extract<Input, { type: 'configured' }>['why'];
 export async function policySource(parts: PolicySourceParts): Promise<PolicySource> {
   const { submit } = parts;
   let { loaded } = parts;
+  /** The file as it was read last, with what waits for a restart. */
+  let read: LoadedConfig = parts.loaded;
   let files: readonly ModelFile[] = [];
   let told = new Map<string, Problem>();
   let scanProblems: readonly Problem[] = [];
@@ -58,7 +62,7 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
     models: modelDefaults(loaded.config, files),
   }));
 
-  function handOver(why: Why): void {
+  function handOver(why: Why, changes: readonly SettingChange[] = []): void {
     const { config } = loaded;
     const made = makePolicy({
       config,
@@ -69,7 +73,7 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
     });
     if (why !== 'scan' || !same(current, made.policy)) {
       current = made.policy;
-      submit({ type: 'configured', policy: made.policy, why });
+      submit({ type: 'configured', policy: made.policy, why, settings: changes });
     }
     tellProblems([...settingsProblems, ...fileProblems, ...scanProblems, ...made.problems]);
   }
@@ -94,12 +98,7 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
     scanProblems = found.problems;
   }
 
-  settings.onChange((changes) => {
-    const words = changes.flatMap(({ key, value }) => settingChange(key, value) ?? []);
-    const [first, ...rest] = words;
-    handOver(first ?? 'settings');
-    for (const word of rest) handOver(word satisfies SettingChange);
-  });
+  settings.onChange((changes) => handOver('settings', changes));
 
   await scan();
   handOver('start');
@@ -116,13 +115,19 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
         handOver('scan');
         return;
       }
+      const changed = !sameText(parsed, read);
+      read = parsed;
       const waiting = waitsForRestart(loaded.config, parsed.config);
       loaded = { config: reloaded(loaded.config, parsed.config), fileKeys: parsed.fileKeys };
       fileProblems = waiting.length === 0 ? [] : [needsRestart(waiting)];
       await scan();
-      handOver('reload');
+      handOver(changed ? 'reload' : 'scan');
     },
   };
+}
+
+function sameText(a: LoadedConfig, b: LoadedConfig): boolean {
+  return JSON.stringify([a.config, [...a.fileKeys]]) === JSON.stringify([b.config, [...b.fileKeys]]);
 }
 
 /** Policies are plain data made by one function, so their text decides. */

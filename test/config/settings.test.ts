@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { jsonFile } from '../../app/adapters/json-file.ts';
-import { modelDefaults, openSettings, type SettingsBase, settingChange } from '../../app/config.ts';
+import { modelDefaults, openSettings, type SettingsBase } from '../../app/config.ts';
 import type { JsonFile } from '../../app/ports.ts';
 import { load, modelFile } from './support.ts';
 
@@ -110,9 +110,9 @@ test('a change is told once it is durable, with its full key; one that changes n
   stop();
   await settings.set('language', 'zh');
   assert.deepEqual(told, [
-    { key: 'models.chat.mode', value: 'cpu' },
-    { key: 'language', value: 'ko' },
-    { key: 'language', value: 'auto' },
+    { key: 'models.chat.mode', model: 'chat', from: 'auto', to: 'cpu', source: 'settings' },
+    { key: 'language', from: 'auto', to: 'ko', source: 'settings' },
+    { key: 'language', from: 'ko', to: 'auto', source: 'default' },
   ]);
 });
 
@@ -185,25 +185,22 @@ test('no temporary file stays behind', async () => {
   assert.deepEqual(await readdir(join(path, '..')), ['settings.json']);
 });
 
-test('changes that the core has a word for are given in it', () => {
-  assert.deepEqual(settingChange('models.a.b.mode', 'gpu'), { key: 'mode', model: 'a.b', value: 'gpu' });
-  assert.deepEqual(settingChange('models.a.keepLoaded', true), {
-    key: 'keep_loaded',
-    model: 'a',
-    value: true,
-  });
-  assert.deepEqual(settingChange('models.a.idleUnload', 'never'), {
-    key: 'idle_unload',
-    model: 'a',
-    value: null,
-  });
-  assert.deepEqual(settingChange('models.a.idleUnload', 1000), {
-    key: 'idle_unload',
-    model: 'a',
-    value: 1000,
-  });
-  assert.deepEqual(settingChange('memory.budget', 5), { key: 'ram_budget', value: 5 });
-  assert.equal(settingChange('memory.budget', 'auto'), null);
-  assert.equal(settingChange('language', 'ko'), null);
-  assert.equal(settingChange('models.gone.mode', undefined), null);
+test('each change is told with what it was, what it is, and where that comes from', async () => {
+  const { settings } = await opened();
+  const told: unknown[] = [];
+  settings.onChange((changes) => told.push(...changes));
+  await settings.setAll({ 'models.qwen2.5-7b.mode': 'gpu', 'memory.budget': '4GiB', language: 'auto' });
+  await settings.set('models.chat.idleUnload', 'never');
+  await settings.set('queue.deadline', '90s');
+  await settings.reset('memory.budget');
+  await settings.set('schedules', [{ cron: '0 2 * * *', do: 'unload', model: 'chat' }]);
+  const schedules = '[{"cron":"0 2 * * *","do":"unload","model":"chat"}]';
+  assert.deepEqual(told, [
+    { key: 'models.qwen2.5-7b.mode', model: 'qwen2.5-7b', from: 'auto', to: 'gpu', source: 'settings' },
+    { key: 'memory.budget', from: 6 * 2 ** 30, to: 4 * 2 ** 30, source: 'settings' },
+    { key: 'models.chat.idleUnload', model: 'chat', from: 300, to: 'never', source: 'settings' },
+    { key: 'queue.deadline', from: 300, to: 90, source: 'settings' },
+    { key: 'memory.budget', from: 4 * 2 ** 30, to: 6 * 2 ** 30, source: 'file' },
+    { key: 'schedules', from: '[]', to: schedules, source: 'settings' },
+  ]);
 });

@@ -379,12 +379,34 @@ describe('a command', () => {
     const world = makeWorld({ policy: chat });
     const running = world.request();
     const cpu = policy([model('chat', { mode: 'cpu' })]);
-    world.submit({ type: 'configured', policy: cpu, why: { key: 'mode', model: 'chat', value: 'cpu' } });
+    world.submit({ type: 'configured', policy: cpu, why: 'settings' });
     assert.equal(world.grantOf(world.request())?.placement, 'cpu');
     assert.equal(world.grantOf(running)?.placement, 'gpu');
     world.end(running);
     assert.deepEqual(world.placements(), ['cpu']);
   });
+});
+
+test('every changed setting is one event, with what it was, what it is and where that comes from', () => {
+  const world = makeWorld({ policy: chat });
+  const settings = [
+    { key: 'models.chat.mode', model: 'chat', from: 'auto', to: 'cpu', source: 'settings' },
+    { key: 'models.chat.idleUnload', model: 'chat', from: 600, to: 'never', source: 'settings' },
+    { key: 'queue.depth', from: 8, to: 32, source: 'default' },
+  ] as const;
+  world.submit({ type: 'configured', policy: chat, why: 'settings', settings });
+  assert.deepEqual(world.facts, [
+    { type: 'mode_changed', model: 'chat', mode: 'cpu', from: 'auto', source: 'settings' },
+    {
+      type: 'setting_changed',
+      model: 'chat',
+      key: 'models.chat.idleUnload',
+      from: 600,
+      value: 'never',
+      source: 'settings',
+    },
+    { type: 'setting_changed', key: 'queue.depth', from: 8, value: 32, source: 'default' },
+  ]);
 });
 
 describe('a restart of the controller', () => {

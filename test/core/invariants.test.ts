@@ -112,7 +112,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
           world.submit({
             type: 'configured',
             policy: withPolicy(kept, mode, each),
-            why: { key: 'mode', model: each, value: mode },
+            why: 'settings',
           }),
     ),
   },

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseConfig } from '../../app/config.ts';
+import type { Input } from '../../app/core/inputs.ts';
+import type { JsonFile } from '../../app/ports.ts';
+import { policySource } from '../../app/serve/policy-source.ts';
+import { load, modelFile, nothingOutside } from '../config/support.ts';
+
+/** One document in memory. */
+function memoryFile(): JsonFile {
+  let kept: unknown;
+  return {
+    read: async () => (kept === undefined ? { found: 'nothing' } : { found: 'data', data: kept }),
+    async write(data) {
+      kept = data;
+    },
+    keepAside: async () => 'aside',
+  };
+}
+
+async function home(text: string | null = null) {
+  const inputs: Input[] = [];
+  const source = await policySource({
+    loaded: load(text),
+    settingsFile: memoryFile(),
+    modelFiles: { scan: async () => ({ files: [modelFile('chat.gguf')], problems: [] }) },
+    detected: [],
+    cores: 4,
+    submit: (input) => inputs.push(input),
+  });
+  const parsed = (next: string) => parseConfig(next, 'llamastead.yaml', nothingOutside);
+  const reloads = () =>
+    inputs.filter((input) => input.type === 'configured' && input.why === 'reload').length;
+  return { source, inputs, reload: (next: string) => source.reload(parsed(next)), reloads };
+}
+
+test('one changed file is one reload, however often it is read', async () => {
+  const { reload, reloads } = await home('queue: {depth: 3}');
+  await reload('queue: {depth: 3}');
+  assert.equal(reloads(), 0);
+  await Promise.all([reload('queue: {depth: 4}'), reload('queue: {depth: 4}')]);
+  await reload('queue: {depth: 4}');
+  assert.equal(reloads(), 1);
+  await reload('queue: {depth: 3}');
+  assert.equal(reloads(), 2);
+});
+
+test('keys that wait for a restart are told once, and taken back with the file', async () => {
+  const { inputs, reload, reloads } = await home('listen: {port: 1}');
+  const waits = () =>
+    inputs.filter((each) => each.type === 'problem_seen' && each.problem.code === 'restart_needed');
+  const gone = () => inputs.filter((each) => each.type === 'problem_gone' && each.code === 'restart_needed');
+  await reload('listen: {port: 2}');
+  await reload('listen: {port: 2}');
+  assert.equal(reloads(), 1);
+  assert.equal(new Set(waits()).size > 0, true);
+  assert.equal(gone().length, 0);
+  await reload('listen: {port: 1}');
+  assert.equal(gone().length, 1);
+});
+
+test('a file that became right again without a change is no reload, and its problem is gone', async () => {
+  const { inputs, reload, reloads } = await home('queue: {depth: 3}');
+  await reload('queue: {depth: many}');
+  assert.ok(inputs.some((each) => each.type === 'problem_seen' && each.problem.code === 'config_invalid'));
+  await reload('queue: {depth: 3}');
+  assert.equal(reloads(), 0);
+  assert.ok(inputs.some((each) => each.type === 'problem_gone' && each.code === 'config_invalid'));
+});
+
+test('a changed setting comes with the policy that it made, once', async () => {
+  const { source, inputs } = await home();
+  inputs.length = 0;
+  await source.settings.setAll({ 'queue.depth': 5, 'models.chat.mode': 'cpu' });
+  const made = inputs.filter((input) => input.type === 'configured');
+  assert.equal(made.length, 1);
+  assert.deepEqual(
+    made[0]?.settings?.map(({ key, to }) => [key, to]),
+    [
+      ['queue.depth', 5],
+      ['models.chat.mode', 'cpu'],
+    ],
+  );
+  assert.equal(made[0]?.policy.queue.depth, 5);
+});
