@@ -60,6 +60,10 @@ export interface Bench {
   /** Resolves when the gate was told an n-th outcome (from 0), over all requests. */
   outcome(n: number): Promise<Outcome>;
   ticket(n: number): Promise<Ticket>;
+  /** Resolves when the edge has read an n-th request (from 0) whole. */
+  received(n: number): Promise<unknown>;
+  /** Resolves with the n-th response (from 0) that was closed: complete, or its client left. */
+  closed(n: number): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -85,6 +89,8 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
   const tickets = arrivals<Ticket>();
   const outcomes = arrivals<Outcome>();
   const requests = arrivals<RequestMeasurement>();
+  const received = arrivals<true>();
+  const closed = arrivals<true>();
   const attempts: AttemptMeasurement[] = [];
   const byId = new Map<number, Ticket>();
   let speed = UNKNOWN_SPEED;
@@ -131,12 +137,14 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
     metrics: { attempt: (one) => void attempts.push(one), request: (one) => requests.add(one) },
     log: { debug() {} },
   });
-  const server = createServer((req, res) =>
+  const server = createServer((req, res) => {
+    req.once('end', () => received.add(true));
+    res.once('close', () => closed.add(true));
     api.handler(req, res, () => {
       res.statusCode = 404;
       res.end('not ours');
-    }),
-  );
+    });
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const port = (server.address() as AddressInfo).port;
@@ -150,6 +158,8 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
     ended: requests.nth,
     outcome: outcomes.nth,
     ticket: tickets.nth,
+    received: received.nth,
+    closed: closed.nth,
     async close() {
       api.close();
       server.closeAllConnections();

@@ -23,6 +23,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   unknown_setting: { status: 404, type: 'not_found_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
   body_too_large: { status: 413, type: 'invalid_request_error' },
+  idempotency_gone: { status: 410, type: 'invalid_request_error', final: true },
   idempotency_mismatch: { status: 422, type: 'invalid_request_error', final: true },
   poison: { status: 422, type: 'invalid_request_error', final: true },
   queue_full: { status: 429, type: 'rate_limit_error' },

@@ -1,5 +1,6 @@
 /** What an exchange starts from. */
 import type { RequestId } from '../../../core/request.ts';
+import type { KeyedAnswers } from '../keyed/index.ts';
 import type { Alarms } from './alarms.ts';
 import type { BodyFields } from './body.ts';
 import type { BodyRoom } from './body-room.ts';
@@ -14,6 +15,7 @@ export interface Shared {
   readonly connections: Connections;
   readonly alarms: Alarms;
   readonly bodyRoom: BodyRoom;
+  readonly keyed: KeyedAnswers;
 }
 
 /** A request whose body is read. */

@@ -5,6 +5,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestId } from '../../../core/request.ts';
 import { errorHeaders, type OwnError, ownError } from '../errors.ts';
+import { keyedAnswers } from '../keyed/index.ts';
+import { idempotencyKeyOf } from '../keyed/key.ts';
+import { givenSecret } from '../security/tokens.ts';
 import { alarms } from './alarms.ts';
 import { sendOwn } from './answer.ts';
 import { readBody, readFields } from './body.ts';
@@ -13,9 +16,9 @@ import type { Shared } from './call.ts';
 import { connections } from './connections.ts';
 import { exchange } from './exchange.ts';
 import { deadlineOf, neverReplay, requestIdOf } from './headers.ts';
-import { findModel, modelEntry, modelList } from './models.ts';
+import { answerModels } from './models.ts';
 import type { ForwardSettings, ModelApi, ModelApiOptions } from './options.ts';
-import { OPENAI, PROTOCOLS, type Protocol } from './protocols.ts';
+import { PROTOCOLS, type Protocol } from './protocols.ts';
 
 export type {
   CatalogModel,
@@ -36,11 +39,13 @@ const NO_ROOM_RETRY_S = 5;
 
 /** Makes the model API; see `ModelApi` for what it does. */
 export function modelApi(options: ModelApiOptions): ModelApi {
+  const deadlines = alarms(options.clock);
   const shared: Shared = {
     options,
     connections: connections(options.targetOf, () => options.settings().connectMs, options.clock),
-    alarms: alarms(options.clock),
+    alarms: deadlines,
     bodyRoom: bodyRoom(),
+    keyed: keyedAnswers({ clock: options.clock, alarms: deadlines }),
   };
   const nextId = options.nextId ?? counter();
   return {
@@ -53,7 +58,7 @@ export function modelApi(options: ModelApiOptions): ModelApi {
       const query = url.indexOf('?');
       const path = query < 0 ? url : url.slice(0, query);
       const protocol = PROTOCOLS.get(path);
-      if (protocol === undefined) other(options, req, res, path);
+      if (protocol === undefined) answerModels(options.catalog(), req, res, path);
       else if (req.method !== 'POST') onlyPost(req, res, path, protocol);
       else receive(shared, req, res, { path, protocol, settings: options.settings(), id: nextId() });
     },
@@ -86,12 +91,15 @@ function receive(shared: Shared, req: IncomingMessage, res: ServerResponse, rece
   const receivedAt = shared.options.clock.now().mono;
   const requestId = requestIdOf(req.headers);
   const invalid = (message: string) => refuse(res, protocol, 'invalid_request', message, requestId);
-  const wrong = wrongHeader(req);
+  const given = idempotencyKeyOf(req.headers);
+  const wrong = wrongHeader(req) ?? (given.ok ? null : given.message);
   if (wrong !== null) {
     invalid(wrong);
     return;
   }
-  if (!shared.bodyRoom.take(req, res, settings.bodyLimit)) {
+  const place = shared.bodyRoom.take(req, settings.bodyLimit);
+  place?.until(res);
+  if (place === null) {
     const error = ownError('capacity', NO_ROOM, requestId, { retryAfter: NO_ROOM_RETRY_S });
     refuseBody(req, res, protocol, error);
     return;
@@ -103,18 +111,31 @@ function receive(shared: Shared, req: IncomingMessage, res: ServerResponse, rece
       return;
     }
     const read = readFields(body);
-    if (!read.ok) invalid(read.message);
+    if (!read.ok) {
+      invalid(read.message);
+      return;
+    }
+    const call = {
+      ...received,
+      requestId,
+      receivedAt,
+      body,
+      fields: read.fields,
+      neverReplay: neverReplay(req.headers),
+      deadlineMs: deadlineOf(req.headers).ms,
+    };
+    if (given.key === null) exchange(shared, { ...call, res });
     else {
-      exchange(shared, {
-        ...received,
-        requestId,
-        receivedAt,
-        body,
-        fields: read.fields,
-        neverReplay: neverReplay(req.headers),
-        deadlineMs: deadlineOf(req.headers).ms,
-        res,
-      });
+      const { path, protocol } = received;
+      const namesItself = requestId === req.headers['x-request-id'];
+      const caller = givenSecret(req.headers) ?? '';
+      shared.keyed.ask(
+        { key: given.key, caller, path, body, protocol, requestId, namesItself, res },
+        (wire) => {
+          place.until(wire);
+          exchange(shared, { ...call, res: wire });
+        },
+      );
     }
   });
 }
@@ -159,37 +180,4 @@ function refuseBody(req: IncomingMessage, res: ServerResponse, protocol: Protoco
 function onlyPost(req: IncomingMessage, res: ServerResponse, path: string, protocol: Protocol): void {
   res.setHeader('Allow', 'POST');
   refuse(res, protocol, 'method_not_allowed', `${path} takes POST only.`, requestIdOf(req.headers));
-}
-
-/** `/v1/models`, and paths that there are not. */
-function other(options: ModelApiOptions, req: IncomingMessage, res: ServerResponse, path: string): void {
-  const requestId = requestIdOf(req.headers);
-  const reads = req.method === 'GET' || req.method === 'HEAD';
-  if (path === '/v1/models' && reads) {
-    sendJson(res, modelList(options.catalog()), requestId);
-    return;
-  }
-  const name = reads ? /^\/v1\/models\/(.+)$/.exec(path)?.[1] : undefined;
-  if (name === undefined) {
-    refuse(res, OPENAI, 'not_found', `There is no ${req.method ?? ''} ${path.slice(0, 200)}.`, requestId);
-    return;
-  }
-  const model = findModel(options.catalog(), decoded(name));
-  if (model !== undefined) sendJson(res, modelEntry(model, decoded(name)), requestId);
-  else refuse(res, OPENAI, 'unknown_model', `There is no model ${decoded(name).slice(0, 200)}.`, requestId);
-}
-
-function sendJson(res: ServerResponse, body: string, requestId: string): void {
-  const length = String(Buffer.byteLength(body));
-  const type = 'application/json; charset=utf-8';
-  res.writeHead(200, ['Content-Type', type, 'Content-Length', length, 'X-Request-Id', requestId]);
-  res.end(body);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

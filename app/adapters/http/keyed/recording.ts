@@ -1,0 +1,194 @@
+/**
+ * A keyed answer while it is made: what the forwarder writes goes into the answer's pages, and from there to
+ * every client that reads it. A slow client does not hold up the forwarder. An answer that is too large to be
+ * kept goes on at the pace of the fastest of its clients, and nobody else can join it.
+ */
+import type { Clock } from '../../../ports.ts';
+import type { Alarms } from '../forward/alarms.ts';
+import type { Protocol } from '../forward/protocols.ts';
+import type { Wire } from '../forward/wire.ts';
+import { hasContent, hasEndMark, isStream } from './events.ts';
+import { type Client, newReader, type Reader } from './reader.ts';
+import type { AnswerTable, GoneBecause, Head, KeyedAnswer } from './table.ts';
+
+export interface RecordingOptions {
+  readonly table: AnswerTable;
+  readonly answer: KeyedAnswer;
+  readonly protocol: Protocol;
+  readonly alarms: Alarms;
+  readonly clock: Clock;
+  /** How long it goes on without a client, ms. */
+  readonly graceMs: number;
+  /** Last event of a stream that had no client for so long. */
+  readonly abandoned: string;
+  /** Last event for a client that is too slow for a stream that is not kept. */
+  readonly tooSlow: string;
+  /** An answer has ended, or is read by fewer. */
+  readonly changed: () => void;
+  /** Nobody can join it as a running one any more. */
+  readonly ended: () => void;
+}
+
+export interface Recording {
+  /** What the forwarder writes to. */
+  readonly wire: Wire;
+  /** Gives the answer to a client, from its beginning. */
+  attach(res: Client, headFor: (head: Head) => string[]): void;
+}
+
+/** A client of an answer that is not kept may be so many bytes behind the others. */
+const MOST_BACKLOG = 256 * 1024;
+
+export function newRecording(options: RecordingOptions): Recording {
+  const { table, answer, protocol, alarms, clock } = options;
+  const heard = { drain: [] as (() => void)[], close: [] as (() => void)[] };
+  const grace = { at: 0, index: -1, ring: abandon };
+  let readers: Reader[] = [];
+  let open = true;
+  let last: Buffer | null = null;
+  /** Where the first event begins; null: there was none. */
+  let contentAt: number | null = null;
+  /** How far any client has come. */
+  let read = 0;
+
+  const passing = () => answer.state.is === 'passing';
+  const streams = () => answer.head !== null && isStream(answer.head);
+  /** A client may have acted on a part of it: a second answer would not be the same. */
+  const delivered = () =>
+    streams() && contentAt !== null && Math.max(read, ...readers.map((reader) => reader.at())) > contentAt;
+
+  function write(bytes: Buffer): void {
+    if (!open || bytes.length === 0) return;
+    last = bytes;
+    if (contentAt === null && (!streams() || hasContent(bytes, protocol))) contentAt = answer.pages.length();
+    if (passing()) {
+      pass(bytes);
+      return;
+    }
+    const result = table.write(answer, bytes);
+    if (result === 'written') for (const reader of readers) reader.advance();
+    else overflow(bytes, result);
+  }
+
+  /** Those that are furthest go on without the pages. */
+  function overflow(bytes: Buffer, why: GoneBecause): void {
+    const furthest = Math.max(0, ...readers.map((reader) => reader.at()));
+    keepOnly((reader) => reader.at() === furthest);
+    for (const reader of readers) reader.flush();
+    table.drop(answer, why);
+    pass(bytes);
+  }
+
+  function pass(bytes: Buffer): void {
+    if (readers.some((reader) => reader.ready())) keepOnly((reader) => reader.backlog() <= MOST_BACKLOG);
+    if (readers.length === 0) {
+      abandon();
+      return;
+    }
+    read = Number.POSITIVE_INFINITY;
+    for (const reader of readers) reader.pass(bytes);
+  }
+
+  function keepOnly(stays: (reader: Reader) => boolean): void {
+    const cut = readers.filter((reader) => !stays(reader));
+    readers = readers.filter(stays);
+    for (const reader of cut) reader.cut(streams() ? options.tooSlow : null);
+  }
+
+  /** `keep`: it is the answer for its key. */
+  function close(keep: boolean): void {
+    if (!open) return;
+    open = false;
+    if (grace.index >= 0) alarms.remove(grace);
+    if (!keep) for (const reader of readers) reader.flush();
+    const kept = keep && !passing();
+    table.end(answer, keep, clock.now().mono);
+    for (const reader of readers) {
+      if (kept) reader.advance();
+      else reader.end();
+    }
+    options.ended();
+    options.changed();
+    // As a response does: told after the call that ended it.
+    queueMicrotask(() => tell(heard.close));
+  }
+
+  function end(): void {
+    const status = answer.head?.status ?? 0;
+    const complete = !streams() || (last !== null && hasEndMark(last, protocol));
+    // A client that reads now will have had it.
+    close(status < 300 && (complete || delivered() || (contentAt !== null && readers.length > 0)));
+  }
+
+  /** No client came back in time, or none can. */
+  function abandon(): void {
+    if (!open) return;
+    const keep = delivered();
+    if (keep && !passing()) {
+      const event = Buffer.from(options.abandoned);
+      const result = table.write(answer, event);
+      if (result !== 'written') table.drop(answer, result);
+    }
+    close(keep);
+  }
+
+  /** The forwarder gives it up: what there is must not look whole. */
+  function destroy(): void {
+    if (!open) return;
+    const keep = delivered();
+    if (!passing()) table.drop(answer, 'too_large');
+    for (const reader of readers) reader.cut(null);
+    readers = [];
+    close(keep);
+  }
+
+  function left(reader: Reader): void {
+    answer.readers -= 1;
+    read = Math.max(read, reader.at());
+    readers = readers.filter((each) => each !== reader);
+    if (open && readers.length === 0) {
+      if (passing()) abandon();
+      else {
+        grace.at = clock.now().mono + options.graceMs;
+        alarms.add(grace);
+      }
+    }
+    options.changed();
+  }
+
+  const tell = (listeners: readonly (() => void)[]) => {
+    for (const listener of listeners) listener();
+  };
+
+  return {
+    wire: {
+      chunkedEncoding: false,
+      get writableNeedDrain() {
+        return passing() && !readers.some((reader) => reader.ready());
+      },
+      writeHead(status, headers) {
+        answer.head = { status, headers };
+        for (const reader of readers) reader.advance();
+      },
+      write(data: Buffer | string, encoding: 'latin1' = 'latin1') {
+        write(typeof data === 'string' ? Buffer.from(data, encoding) : data);
+      },
+      end(text?: string, encoding: 'latin1' | 'utf8' = 'latin1') {
+        if (text !== undefined) write(Buffer.from(text, encoding));
+        end();
+      },
+      destroy,
+      on: (event, listener) => void heard[event].push(listener),
+    },
+    attach(res, headFor) {
+      answer.readers += 1;
+      if (grace.index >= 0) alarms.remove(grace);
+      const reader = newReader({
+        ...{ res, answer, headFor, alarms, clock },
+        onDrain: () => passing() && tell(heard.drain),
+        onClose: () => left(reader),
+      });
+      readers.push(reader);
+    },
+  };
+}
