@@ -1,5 +1,6 @@
 /** The loop as the edges see it: requests and commands go in, the view comes out. */
 
+import { queuePosition } from './core/queue.ts';
 import { snapshot } from './core/snapshot.ts';
 import type { View } from './core/view.ts';
 import type { Loop } from './loop.ts';
@@ -33,6 +34,7 @@ export function makeGate({ loop, waiters, newest, clock, version }: GateParts): 
       waiters.forget(request);
       loop.submit({ type: 'request_abandoned', request });
     },
+    position: (request) => queuePosition(loop.state, request, clock.now()),
     command(command) {
       const id = nextCommand;
       nextCommand += 1;

@@ -94,10 +94,14 @@ export const memorySchema = z
 export const queueSchema = z
   .strictObject(
     {
-      depth: wholeNumber(0, 10_000).default(32).meta({ description: 'Requests that may wait.' }),
+      depth: wholeNumber(0, 10_000)
+        .default(32)
+        .meta({ description: 'Requests that may wait for one model.' }),
       deadline: duration()
         .prefault('300s')
-        .meta({ description: 'How long one may wait until it is served.' }),
+        .meta({
+          description: 'How long one may wait until it is served, where its client names no deadline.',
+        }),
     },
     section,
   )

@@ -13,7 +13,7 @@ export type Change =
   | { readonly type: 'policy_set'; readonly policy: Policy }
   // Requests.
   | { readonly type: 'request_added'; readonly request: Request }
-  /** To the head of the queue where it was granted before, else to its end. */
+  /** At the head of the line where it had its turn before. */
   | {
       readonly type: 'request_waits';
       readonly request: RequestId;
@@ -29,12 +29,16 @@ export type Change =
       readonly at: number;
       readonly wall: number;
     }
-  /** Its lease ended; `counted` false: the instance did not process it, so it was no attempt. */
+  /**
+   * Its lease ended; `counted` false: the instance did not process it, so it was no attempt; `served`: it was
+   * answered, so its time is a service time.
+   */
   | {
       readonly type: 'lease_ended';
       readonly request: RequestId;
       readonly at: number;
       readonly counted: boolean;
+      readonly served: boolean;
     }
   | { readonly type: 'request_sent_again'; readonly request: RequestId }
   | {

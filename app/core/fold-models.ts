@@ -132,6 +132,7 @@ function newModelState(name: string): ModelState {
     lastUsed: null,
     lastError: null,
     loadSeconds: {},
+    serviceMs: {},
   };
 }
 

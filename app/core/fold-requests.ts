@@ -3,7 +3,8 @@
 import { due, dueForIdle } from './fold-due.ts';
 import type { Folds } from './fold-types.ts';
 import { checkMove, type Instance } from './instance.ts';
-import type { Request, RequestId } from './request.ts';
+import { movingAverage } from './moving-average.ts';
+import type { Request, RequestId, RequestPhase } from './request.ts';
 import type { State } from './state.ts';
 
 export const requestFolds: Pick<
@@ -29,15 +30,17 @@ export const requestFolds: Pick<
   },
   request_waits: (state, change) => {
     const request = requestOf(state, change.request);
-    request.phase = { phase: 'waiting', since: change.since, notBefore: change.notBefore };
-    if (change.head) state.waiting.unshift(request.id);
-    else state.waiting.push(request.id);
+    const { since, notBefore, head } = change;
+    request.phase = { phase: 'waiting', since, notBefore, head };
+    request.ticket = takeTicket(state);
+    state.waiting.push(request.id);
     due(state, request.deadlineAt);
     if (change.notBefore > 0) due(state, change.notBefore);
   },
   request_granted: (state, change) => {
     const request = requestOf(state, change.request);
     leaveQueue(state, request.id);
+    toTheEnd(state, request);
     const { instance, placement } = change;
     request.phase = { phase: 'running', since: change.at, instance, placement };
     request.attempts += 1;
@@ -52,6 +55,7 @@ export const requestFolds: Pick<
   lease_ended: (state, change) => {
     const request = requestOf(state, change.request);
     if (request.phase.phase !== 'running') throw new Error(`request ${request.id} holds no lease`);
+    if (change.served) learnService(state, request.model, request.phase, change.at);
     const instance = state.instances.get(request.phase.instance);
     if (instance) {
       instance.leases.delete(request.id);
@@ -114,6 +118,32 @@ export const requestFolds: Pick<
 function leaveQueue(state: State, request: RequestId): void {
   const at = state.waiting.indexOf(request);
   if (at >= 0) state.waiting.splice(at, 1);
+}
+
+/** The client had its turn: what else it has waiting lines up behind those who wait for theirs. */
+function toTheEnd(state: State, { client, model }: Request): void {
+  if (state.waiting.length === 0) return;
+  const ticket = takeTicket(state);
+  for (const id of state.waiting) {
+    const other = state.requests.get(id);
+    if (other?.client === client && other.model === model) other.ticket = ticket;
+  }
+}
+
+function learnService(
+  state: State,
+  name: string,
+  { placement, since }: Extract<RequestPhase, { phase: 'running' }>,
+  at: number,
+): void {
+  const model = state.models.get(name);
+  if (model) model.serviceMs[placement] = movingAverage(model.serviceMs[placement], at - since);
+}
+
+function takeTicket(state: State): number {
+  const ticket = state.nextTicket;
+  state.nextTicket += 1;
+  return ticket;
 }
 
 function requestOf(state: State, id: RequestId): Request {

@@ -9,6 +9,10 @@ import type { Refusal, Request } from './request.ts';
 import { loadRefused, type Pursuit } from './starts.ts';
 import type { ModelState, State } from './state.ts';
 import type { Model, Now } from './types.ts';
+import { backInMs, memoryFreeInMs, retrySeconds } from './waits.ts';
+
+/** When memory that something else than a model holds may be free, ms: nobody knows. */
+const UNKNOWN_MEMORY_MS = 30_000;
 
 /** No placement can be had now: the request waits for one that may be back in time, else it ends. */
 export function giveUp(
@@ -34,7 +38,8 @@ function mayReturn(state: State, model: Model, request: Request): boolean {
 function whyNot(state: State, model: Model, pursuit: Extract<Pursuit, { kind: 'none' }>, now: Now): Refusal {
   const shortage = pursuit.shortages.at(-1);
   if (shortage !== undefined) {
-    const retryAfter = neverFits(state, shortage.fit) ? null : 30;
+    const ms = memoryFreeInMs(state, model.name) ?? UNKNOWN_MEMORY_MS;
+    const retryAfter = neverFits(state, shortage.fit) ? null : retrySeconds(ms);
     return refusal('capacity', tooBig(model.name, shortage.fit), retryAfter);
   }
   const [problem] = pursuit.problems;
@@ -55,7 +60,7 @@ function whyNot(state: State, model: Model, pursuit: Extract<Pursuit, { kind: 'n
   return refusal(
     'backend_failed',
     `${model.name} is out of service; tried again in ${seconds} s.${because}`,
-    seconds,
+    retrySeconds(backInMs(state, model, now) ?? retry - now.mono),
   );
 }
 

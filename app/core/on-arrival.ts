@@ -1,12 +1,12 @@
 /** Decisions about a request that arrives: which model it means, and whether it is taken. */
 import type { Decision } from './changes.ts';
 import { freeInstance, grant, wait } from './grant.ts';
-import { refusal } from './refuse.ts';
+import { givesWay } from './queue.ts';
+import { refusal, refuseRequest } from './refuse.ts';
 import type { NewRequest, Refusal, Request } from './request.ts';
 import type { State } from './state.ts';
 import type { Model, Now } from './types.ts';
-
-const QUEUE_FULL_RETRY_S = 5;
+import { expectedWaitMs, retrySeconds } from './waits.ts';
 
 export function onReceived(out: Decision, state: State, arrived: NewRequest, now: Now): void {
   const found = findModel(state, arrived);
@@ -17,13 +17,12 @@ export function onReceived(out: Decision, state: State, arrived: NewRequest, now
   const request = newRequest(state, found, arrived, now);
   const instance = freeInstance(state, found, request, now);
   if (instance === null && queueLength(state, found.name) >= queueDepth(state)) {
-    const message = `${queueLength(state, found.name)} requests wait for ${found.name} already; no more are taken.`;
-    out.effects.push({
-      type: 'refuse',
-      request: arrived.id,
-      refusal: refusal('queue_full', message, QUEUE_FULL_RETRY_S),
-    });
-    return;
+    const yielding = givesWay(state, request, now);
+    if (yielding === null) {
+      out.effects.push({ type: 'refuse', request: arrived.id, refusal: queueFull(state, found, now) });
+      return;
+    }
+    refuseRequest(out, yielding, queueFull(state, found, now));
   }
   out.changes.push({ type: 'request_added', request });
   if (instance === null) wait(out, request, now.mono, false);
@@ -60,15 +59,24 @@ function newRequest(state: State, model: Model, arrived: NewRequest, now: Now): 
     path: arrived.path,
     stream: arrived.stream,
     neverReplay: arrived.neverReplay,
+    client: arrived.client,
+    background: arrived.background,
     receivedAt: now.mono,
     deadlineAt: now.mono + deadline,
-    phase: { phase: 'waiting', since: now.mono, notBefore: 0 },
+    ticket: 0,
+    phase: { phase: 'waiting', since: now.mono, notBefore: 0, head: false },
     attempts: 0,
     tried: new Set(),
     lastFailure: null,
     sentAgain: false,
     aloneDeaths: 0,
   };
+}
+
+function queueFull(state: State, model: Model, now: Now): Refusal {
+  const length = queueLength(state, model.name);
+  const message = `${length} requests wait for ${model.name} already; no more are taken (queue.depth).`;
+  return refusal('queue_full', message, retrySeconds(expectedWaitMs(state, model, length, now)));
 }
 
 function queueDepth(state: State): number {

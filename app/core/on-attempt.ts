@@ -20,7 +20,7 @@ export function onAbandoned(out: Decision, state: State, id: RequestId, now: Now
   const request = state.requests.get(id);
   if (request === undefined) return;
   if (request.phase.phase === 'running') {
-    out.changes.push({ type: 'lease_ended', request: id, at: now.mono, counted: true });
+    out.changes.push({ type: 'lease_ended', request: id, at: now.mono, counted: true, served: false });
   }
   out.changes.push({ type: 'request_closed', request: id, answered: true });
 }
@@ -35,7 +35,8 @@ export function onAttemptEnded(
   if (request === undefined || request.phase.phase !== 'running') return;
   if (timings) learn(out, state, request.phase.instance, timings);
   if (outcome.kind !== 'failed') {
-    out.changes.push({ type: 'lease_ended', request: id, at: now.mono, counted: true });
+    const served = outcome.kind === 'completed';
+    out.changes.push({ type: 'lease_ended', request: id, at: now.mono, counted: true, served });
     if (outcome.kind === 'deadline') refuseRequest(out, request, refusal('deadline', lateMessage(request)));
     else out.changes.push({ type: 'request_closed', request: id, answered: true });
     return;
@@ -80,7 +81,13 @@ function onFailure(
     return;
   }
   const processed = verdict.do !== 'wait' && verdict.do !== 'again';
-  out.changes.push({ type: 'lease_ended', request: request.id, at: now.mono, counted: processed });
+  out.changes.push({
+    type: 'lease_ended',
+    request: request.id,
+    at: now.mono,
+    counted: processed,
+    served: false,
+  });
   if (verdict.do === 'pass_on') {
     out.changes.push({ type: 'request_closed', request: request.id, answered: true });
     out.effects.push({ type: 'pass_on', request: request.id });

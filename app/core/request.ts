@@ -21,6 +21,10 @@ export interface NewRequest {
   readonly neverReplay: boolean;
   /** Until the grant: monotonic ms; null: the configured one. */
   readonly deadlineMs: number | null;
+  /** Whom it counts for in the line: never a secret, never shown. */
+  readonly client: string;
+  /** Work that nobody waits for, such as a chat's title: it stands behind chat. */
+  readonly background: boolean;
 }
 
 /** How much of an answer has reached the client. Whole answers are held, so `nothing` until they are complete. */
@@ -79,8 +83,12 @@ export interface Request {
   readonly path: string;
   readonly stream: boolean;
   readonly neverReplay: boolean;
+  readonly client: string;
+  readonly background: boolean;
   readonly receivedAt: number;
   readonly deadlineAt: number;
+  /** Its client's turn in the line: the lowest has waited longest. */
+  ticket: number;
   phase: RequestPhase;
   /** Attempts that were forwarded and counted. */
   attempts: number;
@@ -95,7 +103,13 @@ export interface Request {
 }
 
 export type RequestPhase =
-  | { readonly phase: 'waiting'; readonly since: number; readonly notBefore: number }
+  | {
+      readonly phase: 'waiting';
+      readonly since: number;
+      readonly notBefore: number;
+      /** It had its turn before and keeps it. */
+      readonly head: boolean;
+    }
   | {
       readonly phase: 'running';
       readonly since: number;

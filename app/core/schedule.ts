@@ -5,9 +5,11 @@
 import { type Decision, isEmpty, noDecision } from './changes.ts';
 import { giveUp, giveUpWish } from './give-up.ts';
 import { freeInstance, grant } from './grant.ts';
+import { hasFreeSlot } from './instance.ts';
 import { commandResult } from './on-command.ts';
 import { nextOutage } from './outage.ts';
 import { allowedPlacements, breaker } from './placement.ts';
+import { queueOrder } from './queue.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import type { Refusal, Request } from './request.ts';
 import { shutDown } from './shutdown.ts';
@@ -21,6 +23,7 @@ type Rule = (out: Decision, state: State, now: Now) => void;
 const RULES: readonly Rule[] = [
   upkeep,
   shutDown,
+  endWaits,
   grantWaiting,
   fillNeeds,
   startForRequests,
@@ -41,21 +44,31 @@ export function settle(state: State, now: Now): Decision {
   return out;
 }
 
-function grantWaiting(out: Decision, state: State, now: Now): void {
+/** Waits that are over: at the deadline, or since the model is gone or switched off. */
+function endWaits(out: Decision, state: State, now: Now): void {
   for (const id of state.waiting) {
     const request = state.requests.get(id);
-    const model = request && state.policy?.models.get(request.model);
     if (request === undefined) continue;
+    const model = state.policy?.models.get(request.model);
     const refused = model === undefined ? gone(request) : endOfWait(request, model, now);
-    if (refused !== null || model === undefined) {
-      refuseRequest(out, request, refused ?? gone(request));
+    if (refused === null) continue;
+    refuseRequest(out, request, refused);
+    return;
+  }
+}
+
+function grantWaiting(out: Decision, state: State, now: Now): void {
+  if (state.waiting.length === 0) return;
+  for (const name of new Set(state.waiting.map((id) => state.requests.get(id)?.model))) {
+    const model = state.policy?.models.get(name ?? '');
+    if (model === undefined || !instancesOf(state, model.name).some(hasFreeSlot)) continue;
+    for (const request of queueOrder(state, model.name, now)) {
+      if (request.phase.phase !== 'waiting' || request.phase.notBefore > now.mono) continue;
+      const instance = freeInstance(state, model, request, now);
+      if (instance === null) continue;
+      grant(out, request, instance, now);
       return;
     }
-    if (request.phase.phase !== 'waiting' || request.phase.notBefore > now.mono) continue;
-    const instance = freeInstance(state, model, request, now);
-    if (instance === null) continue;
-    grant(out, request, instance, now);
-    return;
   }
 }
 

@@ -2,8 +2,9 @@
 import { budgetOf, deviceBytes, hostBytes, reserveOf } from './admission.ts';
 import type { Instance } from './instance.ts';
 import { allowedPlacements, breaker } from './placement.ts';
-import type { Request } from './request.ts';
-import { instancesOf, type ModelState, type State } from './state.ts';
+import { queuePositions } from './queue.ts';
+import type { Request, RequestId } from './request.ts';
+import { instancesOf, isAwaited, type ModelState, type State } from './state.ts';
 import type { Model, ModelStatus, Now, Placement, Policy } from './types.ts';
 import { idleDue } from './upkeep.ts';
 import type { GpuView, InstanceView, MemoryView, ModelView, RequestView, View } from './view.ts';
@@ -25,7 +26,7 @@ export function snapshot(
     home: policy?.home ?? '',
     models: [...(policy?.models.values() ?? [])].map((model) => modelView(state, model, now, when, iso)),
     instances: [...state.instances.values()].map((instance) => instanceView(instance, when)),
-    requests: [...state.requests.values()].map((request) => requestView(state, request, when)),
+    requests: requestViews(state, now, when),
     leases: state.requests.size - state.waiting.length,
     queue: state.waiting.length,
     memory: policy && memoryView(state, policy),
@@ -130,7 +131,22 @@ function instanceView(instance: Instance, when: (mono: number) => string): Insta
   };
 }
 
-function requestView(state: State, request: Request, when: (mono: number) => string): RequestView {
+function requestViews(state: State, now: Now, when: (mono: number) => string): RequestView[] {
+  const lines = new Map<string, Map<RequestId, number>>();
+  for (const name of state.models.keys()) {
+    if (isAwaited(state, name)) lines.set(name, queuePositions(state, name, now));
+  }
+  return [...state.requests.values()].map((request) =>
+    requestView(state, request, lines.get(request.model)?.get(request.id) ?? null, when),
+  );
+}
+
+function requestView(
+  state: State,
+  request: Request,
+  position: number | null,
+  when: (mono: number) => string,
+): RequestView {
   const loading = instancesOf(state, request.model).some((one) => one.phase.state === 'starting');
   const waits = loading ? 'loading' : 'queued';
   return {
@@ -141,6 +157,7 @@ function requestView(state: State, request: Request, when: (mono: number) => str
     placement: request.phase.phase === 'running' ? request.phase.placement : null,
     attempts: request.attempts,
     since: when(request.receivedAt),
+    position,
   };
 }
 

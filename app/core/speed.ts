@@ -1,5 +1,7 @@
 /** Speeds of a profile, learned from the measurements that llama-server sends with its answers. */
 
+import { movingAverage } from './moving-average.ts';
+
 /** Tokens a second; null: not learned yet. */
 export interface Speed {
   readonly prompt: number | null;
@@ -17,8 +19,6 @@ export interface Timings {
 
 export const UNKNOWN_SPEED: Speed = { prompt: null, generation: null };
 
-/** Weight of the newest measurement in the moving average. */
-const WEIGHT = 0.3;
 /** Shorter prompts and answers say more about overhead than about speed. */
 const ENOUGH_TOKENS = 16;
 
@@ -32,6 +32,5 @@ export function learned(before: Speed, { promptTokens, promptMs, tokens, tokensM
 
 function blend(before: number | null, tokens: number | null, ms: number | null): number | null {
   if (tokens === null || ms === null || tokens < ENOUGH_TOKENS || ms <= 0) return before;
-  const speed = (tokens * 1000) / ms;
-  return before === null ? speed : before + WEIGHT * (speed - before);
+  return movingAverage(before, (tokens * 1000) / ms);
 }

@@ -32,6 +32,8 @@ export interface ModelState {
   lastUsed: number | null;
   lastError: string | null;
   readonly loadSeconds: Partial<Record<Placement, number>>;
+  /** Mean time that a request holds a slot until it is answered (ms, moving average). */
+  readonly serviceMs: Partial<Record<Placement, number>>;
 }
 
 export type NeedState =
@@ -60,8 +62,9 @@ export interface State {
   readonly instances: Map<InstanceId, Instance>;
   nextInstance: number;
   readonly requests: Map<RequestId, Request>;
-  /** Ids of waiting requests, next one first. */
+  /** Ids of waiting requests as they came; who is next tells `queueOrder`. */
   readonly waiting: RequestId[];
+  nextTicket: number;
   host: { readonly memory: HostMemory; readonly at: number } | null;
   sampling: boolean;
   /** When an instance last took or gave back memory: older readings of the host do not show it. */
@@ -102,6 +105,7 @@ export function emptyState(carried: Partial<Carried> = {}): State {
     nextInstance: 1,
     requests: new Map(),
     waiting: [],
+    nextTicket: 1,
     host: null,
     sampling: false,
     memoryMovedAt: 0,

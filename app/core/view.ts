@@ -68,6 +68,8 @@ export interface RequestView {
   readonly placement: Placement | null;
   readonly attempts: number;
   readonly since: string;
+  /** Place in its model's line, 1 for the next one; null: it does not wait. */
+  readonly position: number | null;
 }
 
 export interface MemoryView {

@@ -55,6 +55,7 @@ export function httpEdge(parts: HttpParts): HttpEdge {
         stallMs: stall,
         firstToken,
         keepaliveMs: streamKeepalive,
+        keysChecked: config().security.apiKeys.length > 0,
       };
     },
     catalog: () => gate.view().models,

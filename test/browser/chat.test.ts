@@ -61,6 +61,7 @@ describe('the chat box', () => {
             phase: 'loading',
             placement: null,
             attempts: 1,
+            position: null,
             since: koreanTime(Date.now()),
           },
         ],

@@ -229,6 +229,7 @@ describe('a failover', () => {
             model: 'chat',
             path: '/v1/chat/completions',
             attempts: 2,
+            position: null,
             since: koreanTime(now),
           } as const;
           server.home.show({

@@ -55,6 +55,7 @@ function busyHome(): Parameters<typeof scriptedServer>[1] {
         phase: 'running',
         placement: 'cpu',
         attempts: 2,
+        position: null,
         since: koreanTime(now),
       },
     ],

@@ -67,6 +67,7 @@ export function recordingGate(first: View): RecordingGate {
     request() {},
     attemptEnded() {},
     abandoned() {},
+    position: () => null,
     command(command) {
       commands.push(command);
       const { promise, resolve } = Promise.withResolvers<CommandResult>();

@@ -43,6 +43,7 @@ export interface BenchOptions {
   /** The client's own deadline was missed. */
   readonly onDeadline?: () => Verdict;
   readonly settings?: Partial<ForwardSettings>;
+  readonly positionOf?: (request: number) => number | null;
   readonly clock?: Clock;
   readonly key?: string;
   readonly catalog?: readonly CatalogModel[];
@@ -73,6 +74,7 @@ const SETTINGS: ForwardSettings = {
   stallMs: 60_000,
   firstToken: 'auto',
   keepaliveMs: 10_000,
+  keysChecked: false,
 };
 
 export const CHAT: CatalogModel = {
@@ -118,6 +120,7 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
         const known = byId.get(id);
         if (known !== undefined) known.abandoned = true;
       },
+      position: (id) => options.positionOf?.(id) ?? null,
     },
     targetOf(instance) {
       const port = options.ports[Number(instance)];

@@ -45,6 +45,8 @@ export interface World {
     readonly model?: string;
     readonly deadlineMs?: number;
     readonly neverReplay?: boolean;
+    readonly client?: string;
+    readonly background?: boolean;
   }): number;
   end(request: number, outcome?: Outcome): void;
   /** The newest grant of a request, if it is granted and running. */
@@ -155,7 +157,13 @@ export function makeWorld(options: WorldOptions): World {
     started,
     advance: clock.advance,
     submit: loop.submit,
-    request({ model = 'chat', deadlineMs, neverReplay = false } = {}) {
+    request({
+      model = 'chat',
+      deadlineMs,
+      neverReplay = false,
+      client = 'someone',
+      background = false,
+    } = {}) {
       const id = nextRequest;
       nextRequest += 1;
       loop.submit({
@@ -168,6 +176,8 @@ export function makeWorld(options: WorldOptions): World {
           stream: true,
           neverReplay,
           deadlineMs: deadlineMs ?? null,
+          client,
+          background,
         },
       });
       return id;

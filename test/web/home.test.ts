@@ -112,6 +112,7 @@ describe('the story of a failover', () => {
       placement: null,
       attempts: 1,
       since: koreanTime(NOW),
+      position: null,
     } as const;
     const later = ['retry next', 'back next'];
     assert.deepEqual(steps(starting, waiting, []), ['stopped done', 'cpu now', ...later]);

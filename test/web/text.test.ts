@@ -47,6 +47,14 @@ function variants(type: FactType): readonly Fact[] {
   ];
 }
 
+it('a waiting request is said with its place in every language', () => {
+  for (const language of LANGUAGES) {
+    const { queued } = textOf(language).request;
+    assert.match(queued(3), /3/);
+    assert.notEqual(queued(null), '');
+  }
+});
+
 for (const language of LANGUAGES) {
   describe(`texts in ${language}`, () => {
     it('say every kind of event, with and without its fields', () => {

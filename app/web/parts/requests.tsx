@@ -43,7 +43,7 @@ function RequestRow({ request }: { request: RequestView }) {
 
 export function phaseText(request: RequestView): string {
   const words = text.value.request;
-  if (request.phase === 'queued') return words.queued;
+  if (request.phase === 'queued') return words.queued(request.position);
   if (request.phase === 'loading') return words.loading;
   return request.placement === null ? words.runningAnywhere : words.running(request.placement);
 }

@@ -138,7 +138,7 @@ export const en = {
     next: 'to come',
   },
   request: {
-    queued: 'Waiting',
+    queued: (position: number | null) => (position === null ? 'Waiting' : `Waiting, place ${position}`),
     loading: 'Waiting for the model to load',
     running: (placement: Placement) => `Answering on the ${place(placement)}`,
     runningAnywhere: 'Answering',

@@ -129,7 +129,7 @@ export const ko: Text = {
     next: '예정',
   },
   request: {
-    queued: '대기 중',
+    queued: (position) => (position === null ? '대기 중' : `대기 중, ${position}번째`),
     loading: '모델이 로드되기를 기다리는 중',
     running: (placement) => `${place(placement)}에서 답변 중`,
     runningAnywhere: '답변 중',

@@ -125,7 +125,7 @@ export const zh: Text = {
     next: '稍后',
   },
   request: {
-    queued: '等待中',
+    queued: (position) => (position === null ? '等待中' : `等待中，第 ${position} 位`),
     loading: '等待模型加载',
     running: (placement) => `正在 ${place(placement)} 上回答`,
     runningAnywhere: '正在回答',

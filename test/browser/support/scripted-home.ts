@@ -50,6 +50,7 @@ export function scriptedHome(first: Partial<View> = {}): ScriptedHome {
     request: unscripted,
     attemptEnded: unscripted,
     abandoned: unscripted,
+    position: unscripted,
     command(command) {
       ask({ kind: 'command', command });
       return { accepted: seq(), done: Promise.resolve({ ok: true, seq: seq() }) };

@@ -1,5 +1,6 @@
 /** The request's body: read whole, within a limit, and looked into only for what the edge needs. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { isBackground } from './background.ts';
 import { withoutLongStrings } from './skim.ts';
 
 /** What the edge reads of a body; the bytes themselves stay as they are. */
@@ -11,6 +12,9 @@ export interface BodyFields {
   readonly maxTokens: number | null;
   /** Prompt progress can be asked for without the client's noticing: not asked by itself, one choice. */
   readonly progressFree: boolean;
+  /** Who asks, by the body's own word: `user`, or `metadata.user_id` in Anthropic's form; null: not given. */
+  readonly user: string | null;
+  readonly background: boolean;
 }
 
 export type BodyResult =
@@ -48,8 +52,8 @@ export function readBody(req: IncomingMessage, limit: number, done: (body: Buffe
 
 const LARGE_BYTES = 16 * 1024;
 
-/** Parses the body for the fields of `BodyFields`. */
-export function readFields(body: Buffer): BodyResult {
+/** Parses the body for the fields of `BodyFields`; a header may say that it is background work. */
+export function readFields(body: Buffer, headers: IncomingHttpHeaders = {}): BodyResult {
   let parsed: unknown;
   try {
     const skimmed = body.length > LARGE_BYTES ? withoutLongStrings(body) : null;
@@ -78,6 +82,8 @@ export function readFields(body: Buffer): BodyResult {
       stream: fields['stream'] === true,
       maxTokens: firstNumber(fields['max_completion_tokens'], fields['max_tokens'], fields['n_predict']),
       progressFree: fields['return_progress'] === undefined && (fields['n'] ?? 1) === 1,
+      user: userOf(fields),
+      background: isBackground(headers, fields),
     },
   };
 }
@@ -86,6 +92,12 @@ function notJson(body: Buffer, error: unknown): string {
   if (body.length === 0) return 'The body is empty; a JSON object with "model" and the prompt was expected.';
   const why = error instanceof Error ? error.message : String(error);
   return `The body is not valid JSON (${why.slice(0, 200)}); a JSON object with "model" and the prompt was expected.`;
+}
+
+function userOf({ user, metadata }: Readonly<Record<string, unknown>>): string | null {
+  if (typeof user === 'string' && user !== '') return user;
+  if (typeof metadata !== 'object' || metadata === null || !('user_id' in metadata)) return null;
+  return typeof metadata.user_id === 'string' && metadata.user_id !== '' ? metadata.user_id : null;
 }
 
 function firstNumber(...values: readonly unknown[]): number | null {

@@ -27,6 +27,8 @@ export interface Call {
   readonly body: Buffer;
   readonly fields: BodyFields;
   readonly neverReplay: boolean;
+  /** Whom it counts for when there is a line. */
+  readonly client: string;
   /** The client's own deadline, ms from `receivedAt`; null: none. */
   readonly deadlineMs: number | null;
   readonly receivedAt: number;

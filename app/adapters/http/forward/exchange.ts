@@ -31,7 +31,7 @@ export function exchange(shared: Shared, call: Call): void {
   };
   if (x.streams) {
     const { alarms, options } = shared;
-    const beat = () => x.answer.comment('keepalive');
+    const beat = () => x.answer.comment(sign(x));
     x.stopKeepalive = keepalive(options.clock, alarms, call.settings.keepaliveMs, beat);
   }
   const box: Box = { x };
@@ -64,9 +64,15 @@ function waiter(box: Box): Waiter {
   };
 }
 
-function newRequest({ id, requestId, path, fields, neverReplay, deadlineMs }: Call) {
-  const { model, stream } = fields;
-  return { id, externalId: requestId, model, path, stream, neverReplay, deadlineMs };
+/** What a silent stream says of itself: its place in the line, or that it is alive. */
+function sign({ attempt, shared, call }: Exchange): string {
+  const position = attempt === null ? shared.options.gate.position(call.id) : null;
+  return position === null ? 'keepalive' : `llamastead queue position=${position}`;
+}
+
+function newRequest({ id, requestId, path, fields, neverReplay, deadlineMs, client }: Call) {
+  const { model, stream, background } = fields;
+  return { id, externalId: requestId, model, path, stream, neverReplay, deadlineMs, client, background };
 }
 
 function granted(x: Exchange, grant: Grant): void {

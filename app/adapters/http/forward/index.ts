@@ -10,9 +10,11 @@ import { idempotencyKeyOf } from '../keyed/key.ts';
 import { givenSecret } from '../security/tokens.ts';
 import { alarms } from './alarms.ts';
 import { sendOwn } from './answer.ts';
+import { givenPriority } from './background.ts';
 import { readBody, readFields } from './body.ts';
 import { bodyRoom } from './body-room.ts';
 import type { Shared } from './call.ts';
+import { clientOf } from './client.ts';
 import { connections } from './connections.ts';
 import { exchange } from './exchange.ts';
 import { deadlineOf, neverReplay, requestIdOf } from './headers.ts';
@@ -110,7 +112,7 @@ function receive(shared: Shared, req: IncomingMessage, res: ServerResponse, rece
       refuseBody(req, res, protocol, ownError('body_too_large', message, requestId));
       return;
     }
-    const read = readFields(body);
+    const read = readFields(body, req.headers);
     if (!read.ok) {
       invalid(read.message);
       return;
@@ -122,6 +124,7 @@ function receive(shared: Shared, req: IncomingMessage, res: ServerResponse, rece
       body,
       fields: read.fields,
       neverReplay: neverReplay(req.headers),
+      client: clientOf(req, read.fields.user, settings.keysChecked),
       deadlineMs: deadlineOf(req.headers).ms,
     };
     if (given.key === null) exchange(shared, { ...call, res });
@@ -154,6 +157,7 @@ function refuse(
 /** What is wrong with a header that the edge obeys; null: nothing. */
 function wrongHeader({ headers }: IncomingMessage): string | null {
   if (!deadlineOf(headers).ok) return 'Llamastead-Deadline must be a duration such as 500ms, 60s or 5m.';
+  if (givenPriority(headers) === undefined) return 'Llamastead-Priority must be background or normal.';
   const encoding = headers['content-encoding'];
   if (encoding === undefined || encoding === 'identity') return null;
   return `A body with Content-Encoding ${encoding.slice(0, 40)} is not read; send it as it is.`;

@@ -22,6 +22,8 @@ export interface ForwardSettings {
   readonly firstToken: number | 'auto';
   /** A stream's head is sent after this, with comments. */
   readonly keepaliveMs: number;
+  /** API keys are configured, so a request's key was checked before it came here. */
+  readonly keysChecked: boolean;
 }
 
 /** A model as `/v1/models` shows it. */
@@ -53,7 +55,7 @@ export interface ForwardLog {
 }
 
 export interface ModelApiOptions {
-  readonly gate: Pick<Gate, 'request' | 'attemptEnded' | 'abandoned'>;
+  readonly gate: Pick<Gate, 'request' | 'attemptEnded' | 'abandoned' | 'position'>;
   /** Read once per instance; undefined before it runs and after its removal began. */
   readonly targetOf: (instance: InstanceId) => Target | undefined;
   /** What is learned of the profile that the instance was made from. */

@@ -44,6 +44,7 @@ const SETTINGS = {
   stallMs: 60_000,
   firstToken: 'auto',
   keepaliveMs: 10_000,
+  keysChecked: false,
 } as const;
 
 async function home() {

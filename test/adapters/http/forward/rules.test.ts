@@ -67,12 +67,19 @@ test('a body is looked into for the fields that matter, and a wrong one says wha
   const full = fields('{"model":"chat","stream":true,"max_tokens":7,"n":1}');
   assert.deepEqual(full, {
     ok: true,
-    fields: { model: 'chat', stream: true, maxTokens: 7, progressFree: true },
+    fields: { model: 'chat', stream: true, maxTokens: 7, progressFree: true, user: null, background: false },
   });
   const bare = fields('{"model":null,"stream":"yes","n":2}');
   assert.deepEqual(bare, {
     ok: true,
-    fields: { model: null, stream: false, maxTokens: null, progressFree: false },
+    fields: {
+      model: null,
+      stream: false,
+      maxTokens: null,
+      progressFree: false,
+      user: null,
+      background: false,
+    },
   });
   for (const wrong of ['', '{', '[]', '"x"', 'null', '{"model":7}']) {
     const read = fields(wrong);

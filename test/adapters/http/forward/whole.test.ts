@@ -127,6 +127,8 @@ test('what the gate is told of a request', async () => {
     stream: true,
     neverReplay: true,
     deadlineMs: 60_000,
+    client: 'address 127.0.0.1',
+    background: false,
   });
 });
 

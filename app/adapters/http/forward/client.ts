@@ -1,0 +1,43 @@
+/** Whom a request counts for when there is a line: a client gets its turn, however many requests it has. */
+import type { IncomingMessage } from 'node:http';
+import { fingerprint, givenSecret } from '../security/tokens.ts';
+
+/** Headers by which chat pages and proxies name the person behind a request, the first that is there counts. */
+export const USER_HEADERS = [
+  'x-openwebui-user-id',
+  'x-openwebui-user-email',
+  'x-librechat-user-id',
+  'x-litellm-end-user-id',
+  'x-litellm-customer-id',
+  'x-user-id',
+] as const;
+
+/**
+ * The API key where keys are checked; else the user that the body or a header names, else the key, which then
+ * proves nothing but tells clients apart, else the address. Keys and names come out as hashes that mean nothing
+ * outside this process. `user`: the body's field.
+ */
+export function clientOf(
+  { headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>,
+  user: string | null,
+  keysChecked: boolean,
+): string {
+  const key =
+    headers.authorization === undefined && headers['x-api-key'] === undefined ? null : givenSecret(headers);
+  if (keysChecked && key !== null) return hashed('key', key);
+  const named = user ?? namedBy(headers);
+  if (named !== null) return hashed('user', named);
+  return key === null ? `address ${socket.remoteAddress ?? ''}` : hashed('key', key);
+}
+
+function namedBy(headers: IncomingMessage['headers']): string | null {
+  for (const name of USER_HEADERS) {
+    const value = headers[name];
+    if (typeof value === 'string' && value !== '') return value;
+  }
+  return null;
+}
+
+function hashed(kind: string, text: string): string {
+  return `${kind} ${fingerprint(text).toString('base64url', 0, 12)}`;
+}
