@@ -97,11 +97,9 @@ export const queueSchema = z
       depth: wholeNumber(0, 10_000)
         .default(32)
         .meta({ description: 'Requests that may wait for one model.' }),
-      deadline: duration()
-        .prefault('300s')
-        .meta({
-          description: 'How long one may wait until it is served, where its client names no deadline.',
-        }),
+      deadline: duration().prefault('300s').meta({
+        description: 'How long one may wait until it is served, where its client names no deadline.',
+      }),
     },
     section,
   )
