@@ -111,7 +111,7 @@ describe('background work', () => {
     assert.deepEqual(drain(world).slice(1), [chat, title]);
   });
 
-  test('is as any other when half of its time is over', () => {
+  test('counts like chat when half of its time is over', () => {
     const world = home();
     const first = world.request();
     const title = world.request({ background: true });
