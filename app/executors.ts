@@ -40,6 +40,8 @@ export function makeExecutors(parts: ExecutorParts): Executors {
 
   return {
     ...parts.waiters.executors,
+    identify_body: ({ request }) =>
+      submit({ type: 'body_identified', request, body: parts.waiters.bodyHash(request) }),
     start_instance: ({ plan }) => run(parts, 'start', startInstance(plan)),
     adopt_instance: ({ instance, container, profile, model }) =>
       run(

@@ -24,7 +24,9 @@ export function makeGate({ loop, waiters, newest, clock, version }: GateParts): 
   return {
     request(request, waiter) {
       waiters.expect(request.id, waiter);
-      loop.submit({ type: 'request_received', request });
+      // A hash of each body would be the dearest part of a small request: only while some are refused.
+      const body = loop.state.refusedBodies.size > 0 ? waiter.bodyHash() : null;
+      loop.submit({ type: 'request_received', request, body });
     },
     attemptEnded(request, outcome, timings = null) {
       if (outcome.kind === 'completed' || outcome.kind === 'client_gone') waiters.forget(request);

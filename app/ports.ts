@@ -125,6 +125,8 @@ export interface Waiter {
   refused(refusal: Refusal): void;
   /** The backend's own error answer is the answer. */
   passOn(): void;
+  /** Tells the same body of the same path by the same text. Costs a pass over the body; null when it has ended. */
+  bodyHash(): string | null;
 }
 
 /** The loop as the edges see it. */

@@ -8,6 +8,8 @@ export interface Waiters {
   expect(request: RequestId, waiter: Waiter): void;
   /** No more calls for this request: it ended, or its client went. */
   forget(request: RequestId): void;
+  /** Null where nobody waits for it any more. */
+  bodyHash(request: RequestId): string | null;
   expectResult(command: number): Promise<CommandResult>;
 }
 
@@ -37,6 +39,7 @@ export function makeWaiters(): Waiters {
     forget: (request) => {
       requests.delete(request);
     },
+    bodyHash: (request) => requests.get(request)?.bodyHash() ?? null,
     expectResult: (command) => new Promise((resolve) => commands.set(command, resolve)),
   };
 }

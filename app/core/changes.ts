@@ -4,7 +4,7 @@ import type { Effect } from './effects.ts';
 import type { FactBody } from './facts.ts';
 import type { Measured } from './inputs.ts';
 import type { Instance, InstancePhase } from './instance.ts';
-import type { InstanceId, Request, RequestId } from './request.ts';
+import type { InstanceId, Refusal, Request, RequestId } from './request.ts';
 import type { Speed } from './speed.ts';
 import type { Outage, PendingCommand, Shutdown, Wanted } from './state.ts';
 import type { HostMemory, Need, Placement, Policy, Problem } from './types.ts';
@@ -47,15 +47,26 @@ export type Change =
       readonly placement: Placement;
       readonly failure: string;
     }
-  /** `alone`: nothing else ran on the instance that failed it. */
-  | {
-      readonly type: 'request_moved';
-      readonly request: RequestId;
-      readonly from: InstanceId;
-      readonly alone: boolean;
-    }
+  | { readonly type: 'request_moved'; readonly request: RequestId; readonly from: InstanceId }
+  /** It runs alone from now on, by this death; null: it is no suspect any more. */
+  | { readonly type: 'request_suspected'; readonly request: RequestId; readonly by: InstanceId | null }
   /** The instance that it was alone on died of it, not of an outside cause. */
-  | { readonly type: 'request_convicted'; readonly request: RequestId }
+  | { readonly type: 'request_blamed'; readonly request: RequestId }
+  /** No more tries; it ends as poison or with `otherwise` when the evidence has come. */
+  | {
+      readonly type: 'request_judged';
+      readonly request: RequestId;
+      readonly at: number;
+      readonly otherwise: Refusal;
+    }
+  | { readonly type: 'body_known'; readonly request: RequestId; readonly body: string | null }
+  | {
+      readonly type: 'body_refused';
+      readonly body: string;
+      readonly model: string;
+      readonly until: number;
+    }
+  | { readonly type: 'body_released'; readonly body: string }
   | { readonly type: 'request_closed'; readonly request: RequestId; readonly answered: boolean }
   // Instances.
   | { readonly type: 'instance_added'; readonly instance: Instance }
@@ -65,6 +76,11 @@ export type Change =
       readonly instance: InstanceId;
       readonly container: string;
       readonly measured: Measured;
+    }
+  | {
+      readonly type: 'death_seen';
+      readonly instance: InstanceId;
+      readonly inFlight: readonly RequestId[];
     }
   | { readonly type: 'failover_told'; readonly instance: InstanceId }
   | { readonly type: 'instance_gone'; readonly instance: InstanceId; readonly at: number }

@@ -7,7 +7,7 @@ import { onReceived } from './on-arrival.ts';
 import { onAbandoned, onAttemptEnded } from './on-attempt.ts';
 import { onCommand, onConfigured } from './on-command.ts';
 import { onObserved, onReachable, onUnreachable } from './on-engine.ts';
-import { onExited, onPaused, onReady, onRemoved, onStartFailed, onStuck } from './on-instance.ts';
+import { onExited, onReady, onRemoved, onStartFailed, onStopped, onStuck } from './on-instance.ts';
 import { onShutdown } from './shutdown.ts';
 import { problemKey, type State } from './state.ts';
 import type { Now } from './types.ts';
@@ -19,13 +19,16 @@ export function decide(state: State, input: Input, now: Now): Decision {
   const out = noDecision();
   switch (input.type) {
     case 'request_received':
-      onReceived(out, state, input.request, now);
+      onReceived(out, state, input.request, input.body, now);
       break;
     case 'attempt_ended':
       onAttemptEnded(out, state, input, now);
       break;
     case 'request_abandoned':
       onAbandoned(out, state, input.request, now);
+      break;
+    case 'body_identified':
+      if (state.requests.has(input.request)) out.changes.push({ ...input, type: 'body_known' });
       break;
     case 'tick':
       out.changes.push({ type: 'due_reset', at: nextDue(state, now.mono) });
@@ -51,6 +54,7 @@ type Report = Exclude<
     type:
       | 'request_received'
       | 'attempt_ended'
+      | 'body_identified'
       | 'request_abandoned'
       | 'tick'
       | 'configured'
@@ -122,7 +126,7 @@ function decideInstance(
       onExited(out, state, instance, input.evidence, now);
       break;
     case 'instance_paused':
-      onPaused(out, state, instance, now);
+      onStopped(out, state, instance, 'paused', now);
       break;
     case 'instance_removed':
       onRemoved(out, state, instance, now);

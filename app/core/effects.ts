@@ -34,6 +34,8 @@ export type Effect =
     }
   /** End it with an error of ours. */
   | { readonly type: 'refuse'; readonly request: RequestId; readonly refusal: Refusal }
+  /** Report the hash of its body by `body_identified`. */
+  | { readonly type: 'identify_body'; readonly request: RequestId }
   /** Pass the backend's own error answer on, unchanged. */
   | { readonly type: 'pass_on'; readonly request: RequestId }
   /** Create, start, wait until ready, prove by a tiny completion. */

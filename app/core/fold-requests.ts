@@ -1,5 +1,6 @@
 /** Folds of requests and instances: the queue, leases, attempts, the machine. */
 
+import { MOST_REFUSED } from './blame.ts';
 import { due, dueForIdle } from './fold-due.ts';
 import type { Folds } from './fold-types.ts';
 import { checkMove, type Instance } from './instance.ts';
@@ -16,7 +17,13 @@ export const requestFolds: Pick<
   | 'request_sent_again'
   | 'attempt_failed'
   | 'request_moved'
-  | 'request_convicted'
+  | 'request_suspected'
+  | 'request_blamed'
+  | 'request_judged'
+  | 'body_known'
+  | 'body_refused'
+  | 'body_released'
+  | 'death_seen'
   | 'request_closed'
   | 'instance_added'
   | 'instance_moved'
@@ -74,15 +81,42 @@ export const requestFolds: Pick<
     request.lastFailure = change.failure;
   },
   request_moved: (state, change) => {
-    const instance = instanceOf(state, change.from);
-    instance.moved.push(requestOf(state, change.request).externalId);
-    if (change.alone) instance.alone = change.request;
+    instanceOf(state, change.from).moved.push(requestOf(state, change.request).externalId);
   },
-  request_convicted: (state, change) => {
+  request_suspected: (state, { request, by }) => {
+    requestOf(state, request).suspectOf = by;
+    if (by === null) state.suspects.delete(request);
+    else state.suspects.add(request);
+  },
+  request_blamed: (state, change) => {
     requestOf(state, change.request).aloneDeaths += 1;
+  },
+  request_judged: (state, change) => {
+    const request = requestOf(state, change.request);
+    request.phase = { phase: 'judged', since: change.at, otherwise: change.otherwise, body: undefined };
+    state.suspects.delete(request.id);
+    state.judged.add(request.id);
+  },
+  body_known: (state, { request, body }) => {
+    const judged = requestOf(state, request);
+    if (judged.phase.phase === 'judged') judged.phase = { ...judged.phase, body };
+  },
+  body_refused: (state, { body, model, until }) => {
+    state.refusedBodies.delete(body);
+    for (const oldest of state.refusedBodies.keys()) {
+      if (state.refusedBodies.size < MOST_REFUSED) break;
+      state.refusedBodies.delete(oldest);
+    }
+    state.refusedBodies.set(body, { model, until });
+    due(state, until);
+  },
+  body_released: (state, { body }) => {
+    state.refusedBodies.delete(body);
   },
   request_closed: (state, change) => {
     leaveQueue(state, change.request);
+    state.suspects.delete(change.request);
+    state.judged.delete(change.request);
     state.requests.delete(change.request);
     if (!change.answered) state.counters.failed += 1;
   },
@@ -105,6 +139,9 @@ export const requestFolds: Pick<
     const instance = instanceOf(state, change.instance);
     instance.container = change.container;
     instance.measured = change.measured;
+  },
+  death_seen: (state, { instance, inFlight }) => {
+    instanceOf(state, instance).inFlight = inFlight;
   },
   failover_told: (state, change) => {
     instanceOf(state, change.instance).failoverTold = true;

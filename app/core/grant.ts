@@ -1,6 +1,7 @@
 /** Giving a request an instance, or a place in the queue. */
+import { mayTake } from './blame.ts';
 import type { Decision } from './changes.ts';
-import { hasFreeSlot, type Instance } from './instance.ts';
+import type { Instance } from './instance.ts';
 import { choices } from './placement.ts';
 import type { Request } from './request.ts';
 import type { State } from './state.ts';
@@ -43,7 +44,7 @@ export function freeInstance(state: State, model: Model, request: Request, now: 
   let best: Instance | null = null;
   let bestRank = order.length;
   for (const instance of state.instances.values()) {
-    if (instance.model !== model.name || !hasFreeSlot(instance)) continue;
+    if (instance.model !== model.name || !mayTake(state, request, instance, now)) continue;
     const rank = order.indexOf(instance.placement);
     if (rank >= 0 && rank < bestRank) {
       best = instance;

@@ -37,7 +37,8 @@ export type Input =
   /** A deadline may have come due. */
   | { readonly type: 'tick' }
   // Requests, from the HTTP edge.
-  | { readonly type: 'request_received'; readonly request: NewRequest }
+  /** `body`: hash of its body where bodies are refused just now, else null. */
+  | { readonly type: 'request_received'; readonly request: NewRequest; readonly body: string | null }
   | {
       readonly type: 'attempt_ended';
       readonly request: RequestId;
@@ -45,6 +46,8 @@ export type Input =
       /** What the instance measured of a finished answer. */
       readonly timings?: Timings | null;
     }
+  /** `body`: hash of its body; null: its client is gone, and the body with it. */
+  | { readonly type: 'body_identified'; readonly request: RequestId; readonly body: string | null }
   /** The client went while its request was waiting. */
   | { readonly type: 'request_abandoned'; readonly request: RequestId }
   // Instances, from the Containers port.

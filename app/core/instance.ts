@@ -43,8 +43,8 @@ export interface Instance {
   idleSince: number;
   /** Client ids of the requests that its failure moved elsewhere. */
   readonly moved: string[];
-  /** The request that was alone on it when it failed. */
-  alone: RequestId | null;
+  /** The requests that ran on it when it died; null: nothing has shown its death. */
+  inFlight: readonly RequestId[] | null;
   /** The `failover` fact of its failure was told. */
   failoverTold: boolean;
 }

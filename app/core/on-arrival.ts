@@ -1,4 +1,5 @@
 /** Decisions about a request that arrives: which model it means, and whether it is taken. */
+import { refusedBody } from './blame.ts';
 import type { Decision } from './changes.ts';
 import { freeInstance, grant, wait } from './grant.ts';
 import { givesWay } from './queue.ts';
@@ -8,8 +9,15 @@ import type { State } from './state.ts';
 import type { Model, Now } from './types.ts';
 import { expectedWaitMs, retrySeconds } from './waits.ts';
 
-export function onReceived(out: Decision, state: State, arrived: NewRequest, now: Now): void {
-  const found = findModel(state, arrived);
+/** `body`: hash of its body where bodies are refused just now. */
+export function onReceived(
+  out: Decision,
+  state: State,
+  arrived: NewRequest,
+  body: string | null,
+  now: Now,
+): void {
+  const found = refusedBody(state, body, now) ?? findModel(state, arrived);
   if ('code' in found) {
     out.effects.push({ type: 'refuse', request: arrived.id, refusal: found });
     return;
@@ -70,6 +78,7 @@ function newRequest(state: State, model: Model, arrived: NewRequest, now: Now): 
     lastFailure: null,
     sentAgain: false,
     aloneDeaths: 0,
+    suspectOf: null,
   };
 }
 

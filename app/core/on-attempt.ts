@@ -1,4 +1,5 @@
 /** Decisions about the end of an attempt, and about a client that went. */
+import { deathOf, seeDeath } from './blame.ts';
 import type { Decision } from './changes.ts';
 import { grant, wait } from './grant.ts';
 import type { Input } from './inputs.ts';
@@ -6,7 +7,7 @@ import type { Instance } from './instance.ts';
 import { reasonOfFailure } from './reason.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import { judge } from './replay.ts';
-import type { Failure, InstanceId, Outcome, Request, RequestId } from './request.ts';
+import type { Failure, Forwarded, InstanceId, Outcome, Refusal, Request, RequestId } from './request.ts';
 import { learned, type Timings, UNKNOWN_SPEED } from './speed.ts';
 import type { State } from './state.ts';
 import { takeOut } from './takeout.ts';
@@ -19,6 +20,8 @@ const BACKOFF_MAX_MS = 1_000;
 export function onAbandoned(out: Decision, state: State, id: RequestId, now: Now): void {
   const request = state.requests.get(id);
   if (request === undefined) return;
+  // Its verdict is still open; it is of use even where nobody hears it.
+  if (request.phase.phase === 'judged') return;
   if (request.phase.phase === 'running') {
     out.changes.push({ type: 'lease_ended', request: id, at: now.mono, counted: true, served: false });
   }
@@ -63,19 +66,19 @@ function onFailure(
 ): void {
   const { instance, placement } = ran;
   const { forwarded } = outcome;
-  const failure = afterStale(request, outcome.failure);
-  const alone = instance !== undefined && instance.leases.size === 1 && failure.kind === 'reset';
+  const failure = afterStale(request, instance, outcome.failure);
+  const death = deathOf(state, request, instance, failure);
   const verdict = judge({
     failure,
     forwarded,
     neverReplay: request.neverReplay,
     attempts: request.attempts,
-    aloneDeaths: request.aloneDeaths + (alone ? 1 : 0),
-    suspect: false,
+    aloneDeaths: death.aloneDeaths,
+    suspect: death.suspect,
     resumable: false,
     vramLow: false,
   });
-  if (verdict.do === 'again' && instance?.phase.state === 'ready') {
+  if (verdict.do === 'again' && instance !== undefined) {
     out.changes.push({ type: 'request_sent_again', request: request.id });
     grant(out, request, instance, now, true);
     return;
@@ -96,26 +99,49 @@ function onFailure(
   if (processed) {
     const reason = reasonOfFailure(failure);
     out.changes.push({ type: 'attempt_failed', request: request.id, placement, failure: reason });
+    if (instance !== undefined && failure.kind === 'reset') seeDeath(out, instance);
     if (instance !== undefined) takeOut(out, state, instance, reason, now);
   }
   if (verdict.do === 'fail') {
-    refuseRequest(out, request, refusal(verdict.code, failedMessage(request, failure), null));
+    fail(out, request, refusal(verdict.code, failedMessage(request, failure)), forwarded, now);
     return;
   }
   if (processed && instance !== undefined) {
-    out.changes.push({ type: 'request_moved', request: request.id, from: instance.id, alone });
+    out.changes.push({ type: 'request_moved', request: request.id, from: instance.id });
+    if (death.suspect && request.suspectOf === null) {
+      out.changes.push({ type: 'request_suspected', request: request.id, by: instance.id });
+    }
   } else if (failure.kind === 'refused' && instance !== undefined) {
     out.effects.push({ type: 'examine_instance', instance: instance.id });
   }
   wait(out, request, processed ? 0 : now.mono + backoff(request, now), true, now.mono);
 }
 
+/** Ends it; a poisoned one when Docker's evidence has shown that the instances died of it. */
+function fail(out: Decision, request: Request, refused: Refusal, forwarded: Forwarded, now: Now): void {
+  if (refused.code !== 'poison') {
+    refuseRequest(out, request, refused);
+    return;
+  }
+  const code = forwarded === 'nothing' ? 'backend_failed' : 'failed_after_output';
+  out.changes.push({
+    type: 'request_judged',
+    request: request.id,
+    at: now.mono,
+    otherwise: { ...refused, code },
+  });
+  out.effects.push({ type: 'identify_body', request: request.id });
+}
+
 /**
- * A stale connection looks like one that broke because its instance died. If the new connection is refused, it
- * was the latter, and the request may have been processed.
+ * A stale connection looks like one that broke because its instance died. If the new connection is refused, or
+ * the instance is known to be dead, it was the latter, and the request may have been processed.
  */
-function afterStale(request: Request, failure: Failure): Failure {
-  return failure.kind === 'refused' && request.sentAgain ? { kind: 'reset', reused: false } : failure;
+function afterStale(request: Request, instance: Instance | undefined, failure: Failure): Failure {
+  const died: Failure = { kind: 'reset', reused: false };
+  if (failure.kind === 'refused') return request.sentAgain ? died : failure;
+  if (failure.kind !== 'reset' || instance?.phase.state === 'ready') return failure;
+  return instance?.phase.state === 'draining' && instance.phase.reason === null ? failure : died;
 }
 
 /** Doubles with the time that the request has been trying. */

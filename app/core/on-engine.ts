@@ -116,7 +116,7 @@ export function newInstance(
     leases: new Set(),
     idleSince: now.mono,
     moved: [],
-    alone: null,
+    inFlight: null,
     failoverTold: false,
   };
 }

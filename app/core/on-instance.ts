@@ -1,9 +1,10 @@
 /** Decisions about what the Containers port reports of one instance. */
 import { hostBytes } from './admission.ts';
+import { judgeDeath, seeDeath } from './blame.ts';
 import type { Decision } from './changes.ts';
 import type { Measured } from './inputs.ts';
 import { about, type Instance } from './instance.ts';
-import { convicts, reasonOfExit } from './reason.ts';
+import { reasonOfExit } from './reason.ts';
 import type { Request } from './request.ts';
 import type { State } from './state.ts';
 import { beginOutage, renameOutage, takeOut, tellDeath, tellFailover } from './takeout.ts';
@@ -83,7 +84,11 @@ export function onExited(
   }
   // A start reports its own failure; a removal expects the end.
   if (phase.state !== 'ready' && phase.state !== 'draining') return;
-  if (evidence.running) return;
+  if (evidence.running) {
+    if (evidence.killedOutside) onStopped(out, state, instance, 'killed_outside', now);
+    return;
+  }
+  seeDeath(out, instance);
   out.effects.push({ type: 'close_connections', instance: instance.id });
   out.effects.push({ type: 'remove_instance', instance: instance.id, how: 'kill', examine: false });
   if (phase.state === 'ready') beginOutage(out, state, instance, 'exit', null, now);
@@ -91,10 +96,19 @@ export function onExited(
   examined(out, state, instance, evidence, before, now);
 }
 
-/** Its processes are frozen: its sockets stay open and silent, so they are closed now. */
-export function onPaused(out: Decision, state: State, instance: Instance, now: Now): void {
+/**
+ * Somebody froze it, or is killing it: its sockets may stay open and silent, so they are closed now. The
+ * examination at its removal brings the rest.
+ */
+export function onStopped(
+  out: Decision,
+  state: State,
+  instance: Instance,
+  reason: 'paused' | 'killed_outside',
+  now: Now,
+): void {
   if (instance.phase.state !== 'ready') return;
-  takeOut(out, state, instance, 'paused', now);
+  takeOut(out, state, instance, reason, now);
   out.effects.push({ type: 'close_connections', instance: instance.id });
 }
 
@@ -135,9 +149,7 @@ function examined(
     phase: { state: 'failed', since: now.mono, reason, examined: true },
   });
   tellDeath(out, instance, reason, detail);
-  if (instance.alone !== null && convicts(reason) && state.requests.has(instance.alone)) {
-    out.changes.push({ type: 'request_convicted', request: instance.alone });
-  }
+  judgeDeath(out, state, instance, instance.inFlight ?? [...instance.leases], evidence, reason);
   raiseLimit(out, state, instance, reason);
   renameOutage(out, state, instance, reason, detail);
 }
@@ -167,7 +179,7 @@ function blame(out: Decision, state: State, instance: Instance, reason: Reason, 
       placement: instance.placement,
       failure: reason,
     });
-    out.changes.push({ type: 'request_moved', request: request.id, from: instance.id, alone: false });
+    out.changes.push({ type: 'request_moved', request: request.id, from: instance.id });
   }
 }
 

@@ -81,7 +81,15 @@ export function isLasting(reason: Reason): boolean {
   return ['load_failed', 'start_failed', 'device_missing', 'does_not_fit'].includes(reason);
 }
 
-/** Deaths that a request can be the cause of; a kill from outside or by a memory limit convicts nobody. */
-export function convicts(reason: Reason): boolean {
-  return ['exit', 'reset', 'out_of_memory', 'gpu_lost', 'unknown'].includes(reason);
+/** SIGINT, SIGKILL, SIGTERM: a program never ends itself by them. */
+const KILLED = new Set([130, 137, 143]);
+
+/**
+ * Deaths that a request can be the cause of: the program ended by itself. A kill from outside, by us or by a
+ * memory limit convicts nobody, nor does what was never seen to end.
+ */
+export function convicts(reason: Reason, evidence: ExitEvidence): boolean {
+  if (evidence.running || evidence.oomKilled || evidence.killedOutside) return false;
+  if (evidence.exitCode === null || KILLED.has(evidence.exitCode)) return false;
+  return ['exit', 'out_of_memory', 'gpu_lost'].includes(reason);
 }

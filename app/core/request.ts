@@ -98,8 +98,10 @@ export interface Request {
   lastFailure: string | null;
   /** Its connection was stale and it was sent again: a refusal now means that the instance died under it. */
   sentAgain: boolean;
-  /** Its attempts were alone on instances that died, so often. */
+  /** Its attempts were alone on instances that died of it, so often. */
   aloneDeaths: number;
+  /** The death after which it is a suspect and runs alone; null: it is none. */
+  suspectOf: InstanceId | null;
 }
 
 export type RequestPhase =
@@ -115,6 +117,16 @@ export type RequestPhase =
       readonly since: number;
       readonly instance: InstanceId;
       readonly placement: Placement;
+    }
+  /**
+   * Without another try; whether it is poison is open until the evidence of its deaths has come. `body`: its
+   * hash, undefined until the edge has told it, null where the edge no longer can.
+   */
+  | {
+      readonly phase: 'judged';
+      readonly since: number;
+      readonly otherwise: Refusal;
+      readonly body: string | null | undefined;
     };
 
 /** What a caller asks of a model. */

@@ -2,6 +2,7 @@
  * What follows from the state by itself. The loop asks `settle` after each input until nothing is left to
  * decide; each rule sees the state with all earlier decisions folded.
  */
+import { endJudged } from './blame.ts';
 import { type Decision, isEmpty, noDecision } from './changes.ts';
 import { giveUp, giveUpWish } from './give-up.ts';
 import { freeInstance, grant } from './grant.ts';
@@ -24,6 +25,7 @@ const RULES: readonly Rule[] = [
   upkeep,
   shutDown,
   endWaits,
+  endJudged,
   grantWaiting,
   fillNeeds,
   startForRequests,

@@ -27,7 +27,7 @@ export function snapshot(
     models: [...(policy?.models.values() ?? [])].map((model) => modelView(state, model, now, when, iso)),
     instances: [...state.instances.values()].map((instance) => instanceView(instance, when)),
     requests: requestViews(state, now, when),
-    leases: state.requests.size - state.waiting.length,
+    leases: state.requests.size - state.waiting.length - state.judged.size,
     queue: state.waiting.length,
     memory: policy && memoryView(state, policy),
     gpus: (policy?.gpus ?? []).map((gpu) => gpuView(state, gpu)),

@@ -65,6 +65,12 @@ export interface State {
   /** Ids of waiting requests as they came; who is next tells `queueOrder`. */
   readonly waiting: RequestId[];
   nextTicket: number;
+  /** Requests that were in flight together at a death. */
+  readonly suspects: Set<RequestId>;
+  /** Requests whose end waits for the evidence of a death. */
+  readonly judged: Set<RequestId>;
+  /** Bodies of convicted requests (hashes), oldest first; refused until a monotonic time. */
+  readonly refusedBodies: Map<string, { readonly model: string; readonly until: number }>;
   host: { readonly memory: HostMemory; readonly at: number } | null;
   sampling: boolean;
   /** When an instance last took or gave back memory: older readings of the host do not show it. */
@@ -106,6 +112,9 @@ export function emptyState(carried: Partial<Carried> = {}): State {
     requests: new Map(),
     waiting: [],
     nextTicket: 1,
+    suspects: new Set(),
+    judged: new Set(),
+    refusedBodies: new Map(),
     host: null,
     sampling: false,
     memoryMovedAt: 0,

@@ -203,6 +203,29 @@ describe('a failure', () => {
     assert.equal(world.grantOf(world.request())?.placement, 'cpu');
   });
 
+  test('that Docker announces by a kill closes the connections at once, and the idle one is told too', () => {
+    const world = makeWorld({
+      policy: chat,
+      evidence: () => ({ ...DEAD, exitCode: 137, killedOutside: true }),
+    });
+    const id = world.request();
+    const instance = world.grantOf(id)?.instance ?? '';
+    const killing = { ...DEAD, running: true, exitCode: null, killedOutside: true };
+    world.submit({ type: 'instance_exited', instance, evidence: killing });
+    assert.ok(world.effects.some((effect) => effect.type === 'close_connections'));
+    world.end(id, RESET);
+    const cpu = world.grantOf(id);
+    assert.equal(cpu?.placement, 'cpu');
+    world.end(id);
+    world.submit({ type: 'instance_exited', instance: cpu?.instance ?? '', evidence: killing });
+    const deaths = world.facts.filter((fact) => fact.type === 'backend_crashed');
+    assert.deepEqual(
+      deaths.map((fact) => fact.reason),
+      ['killed_outside', 'killed_outside'],
+    );
+    assert.deepEqual(world.placements(), []);
+  });
+
   test('of the only placement is tried again after a while', () => {
     const cpuOnly = model('chat', { placements: ['cpu'], profiles: { cpu: profile('chat', 'cpu') } });
     const world = makeWorld({ policy: policy([cpuOnly]) });

@@ -18,6 +18,7 @@ import { benchModels } from './controller/settings.ts';
 import { engineStep, socketOf } from './engine.ts';
 import { baseImageStep } from './images/base.ts';
 import { composeImageStep } from './images/compose.ts';
+import { fragileLlamaImageStep } from './images/fragile-llama.ts';
 import { coldVulkanImageStep, cpuImageStep } from './images/llama.ts';
 import { nodeImageStep } from './images/node.ts';
 import { pageStep } from './images/page.ts';
@@ -78,6 +79,18 @@ export async function ensureSelfImage(bench: Bench, progress: Progress = onTermi
       page === undefined ? undefined : runStep(page, progress),
     ]);
     return runStep(selfImageStep(bench.docker, node), progress);
+  });
+}
+
+/**
+ * A stand-in for llama-server that a marked request ends.
+ * @returns the image's name
+ * @throws StepFailure
+ */
+export async function ensureFragileLlama(bench: Bench, progress: Progress = onTerminal): Promise<string> {
+  return withLock(join(benchDir, 'lock'), async () => {
+    const node = await runStep(nodeImageStep(bench.docker, bench.base), progress);
+    return runStep(fragileLlamaImageStep(bench.docker, node), progress);
   });
 }
 

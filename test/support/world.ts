@@ -15,7 +15,7 @@ export type EffectOf<T extends Effect['type']> = Extract<Effect, { type: T }>;
 
 export const DEAD: ExitEvidence = {
   running: false,
-  exitCode: 137,
+  exitCode: 139,
   oomKilled: false,
   killedOutside: false,
   error: null,
@@ -47,6 +47,8 @@ export interface World {
     readonly neverReplay?: boolean;
     readonly client?: string;
     readonly background?: boolean;
+    /** Hash of its body; each has one of its own otherwise. */
+    readonly body?: string;
   }): number;
   end(request: number, outcome?: Outcome): void;
   /** The newest grant of a request, if it is granted and running. */
@@ -76,6 +78,7 @@ export function makeWorld(options: WorldOptions): World {
   const heldRemovals: (() => void)[] = [];
   let memory = options.memory ?? host(12 * GIB);
   let nextRequest = 1;
+  const bodies = new Map<number, string>();
 
   const start = (plan: InstancePlan): void => {
     const evidence = options.startFails?.(plan) ?? null;
@@ -112,6 +115,11 @@ export function makeWorld(options: WorldOptions): World {
       remove_container: record,
       answer_command: record,
       stopped: record,
+      identify_body(effect) {
+        record(effect);
+        const { request } = effect;
+        loop.submit({ type: 'body_identified', request, body: bodies.get(request) ?? '' });
+      },
       start_instance(effect) {
         record(effect);
         started.push(effect.plan);
@@ -163,9 +171,11 @@ export function makeWorld(options: WorldOptions): World {
       neverReplay = false,
       client = 'someone',
       background = false,
+      body,
     } = {}) {
       const id = nextRequest;
       nextRequest += 1;
+      bodies.set(id, body ?? `body ${id}`);
       loop.submit({
         type: 'request_received',
         request: {
@@ -179,6 +189,7 @@ export function makeWorld(options: WorldOptions): World {
           client,
           background,
         },
+        body: bodies.get(id) ?? '',
       });
       return id;
     },

@@ -81,6 +81,10 @@ export const koProblems: ProblemPhrases = {
     said: 'Docker가 모델 폴더를 볼 수 없습니다.',
     fix: 'Llamastead 컨테이너의 모델 폴더에 호스트 폴더나 볼륨을 마운트해 주세요.',
   }),
+  poison: (p) => ({
+    said: `${p.model} 모델을 두 번 멈추게 한 요청 ${p.of('count')}개를 10분 동안 받지 않습니다.`,
+    fix: '이벤트에서 해당 요청과 마지막 로그를 확인할 수 있습니다. 요청을 줄이거나 바꾸고, 또는 llama.cpp 이미지를 업데이트해 주세요.',
+  }),
   no_placement: (p) => ({
     said: `${p.model} 모델은 이 기기에서 설정된 위치에 실행할 수 없습니다.`,
     fix: '모델의 placements를 바꾸거나 장치를 추가해 주세요.',

@@ -37,6 +37,7 @@ export const PROBLEM_CODES = [
   'models_folder_unreadable',
   'models_not_shared',
   'no_placement',
+  'poison',
   'restart_needed',
   'settings_broken',
   'settings_unknown',

@@ -78,6 +78,10 @@ export const zhProblems: ProblemPhrases = {
     said: 'Docker 看不到模型文件夹。',
     fix: '请在 Llamastead 容器的模型文件夹处挂载主机文件夹或卷。',
   }),
+  poison: (p) => ({
+    said: `有 ${p.of('count')} 个请求两次使 ${p.model} 崩溃，10 分钟内不再接受。`,
+    fix: '事件中有该请求和最后的日志。请缩短或修改请求，或更新 llama.cpp 镜像。',
+  }),
   no_placement: (p) => ({
     said: `${p.model} 无法在这台机器上按设定的位置运行。`,
     fix: '请更改模型的 placements，或添加设备。',

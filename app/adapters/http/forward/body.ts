@@ -1,4 +1,6 @@
 /** The request's body: read whole, within a limit, and looked into only for what the edge needs. */
+
+import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isBackground } from './background.ts';
 import { withoutLongStrings } from './skim.ts';
@@ -103,6 +105,11 @@ function userOf({ user, metadata }: Readonly<Record<string, unknown>>): string |
 function firstNumber(...values: readonly unknown[]): number | null {
   for (const value of values) if (typeof value === 'number' && value > 0) return value;
   return null;
+}
+
+/** SHA-256 over path and body. */
+export function bodyHash({ path, body }: { readonly path: string; readonly body: Buffer }): string {
+  return createHash('sha256').update(path).update('\0').update(body).digest('base64url');
 }
 
 const PROGRESS = Buffer.from('{"return_progress":true,');

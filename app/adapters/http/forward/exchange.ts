@@ -4,6 +4,7 @@
  */
 import type { Waiter } from '../../../ports.ts';
 import { answerTo } from './answer.ts';
+import { bodyHash } from './body.ts';
 import type { Call, Shared } from './call.ts';
 import { clientGone, ended, missed, passOn, refused } from './ending.ts';
 import { type Exchange, factsOf } from './exchange-state.ts';
@@ -61,6 +62,7 @@ function waiter(box: Box): Waiter {
     passOn() {
       if (box.x !== null) passOn(box.x);
     },
+    bodyHash: () => (box.x === null ? null : bodyHash(box.x.call)),
   };
 }
 

@@ -65,6 +65,8 @@ async function home() {
     publish: (told) => facts.push(...told),
     executors: {
       ...waiters.executors,
+      identify_body: ({ request }) =>
+        loop.submit({ type: 'body_identified', request, body: waiters.bodyHash(request) }),
       start_instance: ({ plan }) =>
         loop.submit({
           type: 'instance_ready',
@@ -152,14 +154,24 @@ test('answers teach the speed of what they ran on, also those whose client left 
   assert.ok((loop.state.speeds.get('chat-gpu')?.generation ?? 0) > learned.generation);
 });
 
-test('when both die, the request ends with one error that is final', async () => {
+test('a request that ends both is poison: the same body is refused, another one is not', async () => {
   gpu.behave(resetAtOnce);
   cpu.behave(resetAtOnce);
   const { url, loop } = await home();
-  const reply = await ask(url + PATH, CHAT);
-  assert.ok(['backend_failed', 'poison'].includes(JSON.parse(reply.text()).error.code));
-  assert.equal(reply.headers['x-should-retry'], 'false');
+  for (const round of ['first', 'again']) {
+    const asked = gpu.arrivals.length + cpu.arrivals.length;
+    const reply = await ask(url + PATH, CHAT);
+    assert.equal(reply.status, 422, round);
+    assert.equal(JSON.parse(reply.text()).error.code, 'poison');
+    assert.equal(reply.headers['x-should-retry'], 'false');
+    assert.equal(gpu.arrivals.length + cpu.arrivals.length - asked, round === 'first' ? 2 : 0);
+  }
   assert.equal(loop.state.requests.size, 0);
+  loop.state.models.get('chat')?.outages.clear();
+  cpu.behave(whole());
+  gpu.behave(whole());
+  assert.equal((await ask(url + PATH, { ...CHAT, temperature: 0 })).status, 200);
+  assert.equal((await ask(`${url}/v1/completions`, CHAT)).status, 200);
 });
 
 test("a client's fault passes on, Compute error does not", async () => {

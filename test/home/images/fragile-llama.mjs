@@ -1,0 +1,28 @@
+/**
+ * A llama-server that some requests end: a body with `<<end the server>>` makes the program exit as by a
+ * segmentation fault; any other chat is answered after a second. Stands in for a build with a fault.
+ */
+import { createServer } from 'node:http';
+
+const ANSWER_AFTER_MS = 1000;
+const CRASHED = 139;
+
+const server = createServer((req, res) => {
+  let body = '';
+  req.on('data', (chunk) => {
+    body += chunk;
+  });
+  req.on('end', () => {
+    if (body.includes('<<end the server>>')) process.exit(CRASHED);
+    const answer = () => {
+      res.writeHead(200, { 'content-type': 'application/json' });
+      res.end(
+        JSON.stringify({ object: 'chat.completion', choices: [{ index: 0, message: { content: 'alive' } }] }),
+      );
+    };
+    if (req.url === '/v1/chat/completions') setTimeout(answer, ANSWER_AFTER_MS);
+    else answer();
+  });
+});
+server.listen(Number(process.env.LLAMA_ARG_PORT), () => console.log('main: server is listening'));
+process.on('SIGTERM', () => process.exit(0));
