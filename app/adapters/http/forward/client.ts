@@ -12,6 +12,8 @@ export const USER_HEADERS = [
   'x-user-id',
 ] as const;
 
+const ADDRESS = 'address ';
+
 /**
  * The API key where keys are checked; else the user that the body or a header names, else the key, which then
  * proves nothing but tells clients apart, else the address. Keys and names come out as hashes that mean nothing
@@ -27,7 +29,12 @@ export function clientOf(
   if (keysChecked && key !== null) return hashed('key', key);
   const named = user ?? namedBy(headers);
   if (named !== null) return hashed('user', named);
-  return key === null ? `address ${socket.remoteAddress ?? ''}` : hashed('key', key);
+  return key === null ? ADDRESS + (socket.remoteAddress ?? '') : hashed('key', key);
+}
+
+/** The same for what must not hang on where a client is: those whom only the address tells apart are one. */
+export function callerOf(client: string): string {
+  return client.startsWith(ADDRESS) ? ADDRESS : client;
 }
 
 function namedBy(headers: IncomingMessage['headers']): string | null {

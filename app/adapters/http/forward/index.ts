@@ -7,14 +7,13 @@ import type { RequestId } from '../../../core/request.ts';
 import { errorHeaders, type OwnError, ownError } from '../errors.ts';
 import { keyedAnswers } from '../keyed/index.ts';
 import { idempotencyKeyOf } from '../keyed/key.ts';
-import { givenSecret } from '../security/tokens.ts';
 import { alarms } from './alarms.ts';
 import { sendOwn } from './answer.ts';
 import { givenPriority } from './background.ts';
 import { readBody, readFields } from './body.ts';
 import { bodyRoom } from './body-room.ts';
 import type { Shared } from './call.ts';
-import { clientOf } from './client.ts';
+import { callerOf, clientOf } from './client.ts';
 import { connections } from './connections.ts';
 import { exchange } from './exchange.ts';
 import { deadlineOf, neverReplay, requestIdOf } from './headers.ts';
@@ -129,16 +128,12 @@ function receive(shared: Shared, req: IncomingMessage, res: ServerResponse, rece
     };
     if (given.key === null) exchange(shared, { ...call, res });
     else {
-      const { path, protocol } = received;
       const namesItself = requestId === req.headers['x-request-id'];
-      const caller = givenSecret(req.headers) ?? '';
-      shared.keyed.ask(
-        { key: given.key, caller, path, body, protocol, requestId, namesItself, res },
-        (wire) => {
-          place.until(wire);
-          exchange(shared, { ...call, res: wire });
-        },
-      );
+      const keyed = { ...call, key: given.key, caller: callerOf(call.client), namesItself, res };
+      shared.keyed.ask(keyed, (wire) => {
+        place.until(wire);
+        exchange(shared, { ...call, res: wire });
+      });
     }
   });
 }

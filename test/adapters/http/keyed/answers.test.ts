@@ -123,8 +123,10 @@ test('keys of other callers and paths are other keys', async () => {
   await ask(bench.url + PATH, { ...SIMPLE, n: 2 }, { ...key('k'), ...bob });
   await ask(`${bench.url}/v1/completions`, { model: 'chat', prompt: 'hi' }, key('k'));
   assert.equal(bench.tickets.length, 4);
+  await ask(bench.url + PATH, { ...SIMPLE, user: 'eve' }, key('k'));
+  assert.equal(bench.tickets.length, 5);
   await ask(bench.url + PATH, { ...SIMPLE, n: 1 }, { ...key('k'), ...ada });
-  assert.equal(bench.tickets.length, 4);
+  assert.equal(bench.tickets.length, 5);
 });
 
 test('a key that is none names the header and what was expected', async () => {

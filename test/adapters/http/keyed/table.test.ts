@@ -18,6 +18,7 @@ interface Made {
   readonly content: number[];
   endedAt: number | null;
   kept: boolean;
+  dropped: boolean;
 }
 
 interface World {
@@ -45,7 +46,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
         if (world.table.find(id, 'body').kind !== 'none') return;
         const answer = world.table.open(id, 'body');
         if (answer === null) return;
-        const made = { answer, content: [], endedAt: null, kept: false };
+        const made = { answer, content: [], endedAt: null, kept: false, dropped: false };
         world.made.push(made);
         world.latest.set(id, made);
       },
@@ -58,7 +59,10 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
         const bytes = Buffer.from(Array.from({ length }, () => world.nextByte++ % 251));
         const result = world.table.write(made.answer, bytes);
         if (result === 'written') made.content.push(...bytes);
-        else world.table.drop(made.answer, result);
+        else {
+          world.table.drop(made.answer, result);
+          made.dropped = true;
+        }
       },
   ),
   fc.tuple(fc.nat(9), fc.boolean()).map(
@@ -117,6 +121,12 @@ function check(world: World, limits: typeof ROOMY): void {
     assert.equal(found.answer, made.answer);
     assert.deepEqual(readWhole(found.answer), made.content);
     assert.ok(made.content.length <= limits.answerBytes);
+  }
+  for (const { answer, content, kept, dropped } of world.made) {
+    if (kept && !dropped && answer.readers > 0) {
+      assert.equal(answer.state.is, 'kept');
+      assert.deepEqual(readWhole(answer), content, 'a reader lost its answer');
+    }
   }
   assert.equal(table.bytes(), taken);
   assert.ok(taken <= limits.totalBytes, `${taken} of ${limits.totalBytes} bytes`);
@@ -210,6 +220,9 @@ test('where all that is there runs or is read, a new one is refused', () => {
   const first = table.open('a', 'body');
   assert.ok(first && table.open('b', 'body'));
   assert.equal(table.open('c', 'body'), null);
+  first.readers = 1;
   table.end(first, true, 0);
+  assert.equal(table.open('c', 'body'), null);
+  first.readers = 0;
   assert.ok(table.open('c', 'body'));
 });
