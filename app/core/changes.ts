@@ -4,7 +4,7 @@ import type { Effect } from './effects.ts';
 import type { FactBody } from './facts.ts';
 import type { Measured } from './inputs.ts';
 import type { Instance, InstancePhase } from './instance.ts';
-import type { InstanceId, Refusal, Request, RequestId } from './request.ts';
+import type { Continuation, InstanceId, Refusal, Request, RequestId } from './request.ts';
 import type { Speed } from './speed.ts';
 import type { Outage, PendingCommand, Shutdown, Wanted } from './state.ts';
 import type { HostMemory, Need, Placement, Policy, Problem } from './types.ts';
@@ -41,6 +41,11 @@ export type Change =
       readonly served: boolean;
     }
   | { readonly type: 'request_sent_again'; readonly request: RequestId }
+  | {
+      readonly type: 'request_continues';
+      readonly request: RequestId;
+      readonly continuation: Continuation;
+    }
   | {
       readonly type: 'attempt_failed';
       readonly request: RequestId;

@@ -15,6 +15,7 @@ export const requestFolds: Pick<
   | 'request_granted'
   | 'lease_ended'
   | 'request_sent_again'
+  | 'request_continues'
   | 'attempt_failed'
   | 'request_moved'
   | 'request_suspected'
@@ -74,6 +75,9 @@ export const requestFolds: Pick<
   },
   request_sent_again: (state, change) => {
     requestOf(state, change.request).sentAgain = true;
+  },
+  request_continues: (state, change) => {
+    requestOf(state, change.request).continues = change.continuation;
   },
   attempt_failed: (state, change) => {
     const request = requestOf(state, change.request);

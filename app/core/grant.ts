@@ -40,7 +40,7 @@ export function grant(
 
 /** A ready instance with a free slot, of the best placement that has one. */
 export function freeInstance(state: State, model: Model, request: Request, now: Now): Instance | null {
-  const order = choices(state, model, request.tried, now.mono);
+  const order = choices(state, model, request, now.mono);
   let best: Instance | null = null;
   let bestRank = order.length;
   for (const instance of state.instances.values()) {

@@ -77,6 +77,7 @@ function newRequest(state: State, model: Model, arrived: NewRequest, now: Now): 
     tried: new Set(),
     lastFailure: null,
     sentAgain: false,
+    continues: null,
     aloneDeaths: 0,
     suspectOf: null,
   };

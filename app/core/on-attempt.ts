@@ -4,10 +4,20 @@ import type { Decision } from './changes.ts';
 import { grant, wait } from './grant.ts';
 import type { Input } from './inputs.ts';
 import type { Instance } from './instance.ts';
+import { inService } from './placement.ts';
 import { reasonOfFailure } from './reason.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import { judge } from './replay.ts';
-import type { Failure, Forwarded, InstanceId, Outcome, Refusal, Request, RequestId } from './request.ts';
+import type {
+  Continuation,
+  Failure,
+  Forwarded,
+  InstanceId,
+  Outcome,
+  Refusal,
+  Request,
+  RequestId,
+} from './request.ts';
 import { learned, type Timings, UNKNOWN_SPEED } from './speed.ts';
 import type { State } from './state.ts';
 import { takeOut } from './takeout.ts';
@@ -56,11 +66,17 @@ function learn(out: Decision, state: State, id: InstanceId, timings: Timings): v
   if (speed !== before) out.changes.push({ type: 'speed_learned', hash, speed });
 }
 
+/** Where an attempt ran; the instance may be gone by now. */
+interface Ran {
+  readonly instance: Instance | undefined;
+  readonly placement: Placement;
+}
+
 function onFailure(
   out: Decision,
   state: State,
   request: Request,
-  ran: { readonly instance: Instance | undefined; readonly placement: Placement },
+  ran: Ran,
   outcome: Extract<Outcome, { kind: 'failed' }>,
   now: Now,
 ): void {
@@ -68,6 +84,7 @@ function onFailure(
   const { forwarded } = outcome;
   const failure = afterStale(request, instance, outcome.failure);
   const death = deathOf(state, request, instance, failure);
+  const continuation = continuationOf(state, request, ran, now);
   const verdict = judge({
     failure,
     forwarded,
@@ -75,7 +92,8 @@ function onFailure(
     attempts: request.attempts,
     aloneDeaths: death.aloneDeaths,
     suspect: death.suspect,
-    resumable: false,
+    resumable: continuation !== null,
+    resuming: request.continues !== null,
     vramLow: false,
   });
   if (verdict.do === 'again' && instance !== undefined) {
@@ -96,7 +114,8 @@ function onFailure(
     out.effects.push({ type: 'pass_on', request: request.id });
     return;
   }
-  if (processed) {
+  const blamed = processed && !(verdict.do === 'fail' && verdict.blameless);
+  if (blamed) {
     const reason = reasonOfFailure(failure);
     out.changes.push({ type: 'attempt_failed', request: request.id, placement, failure: reason });
     if (instance !== undefined && failure.kind === 'reset') seeDeath(out, instance);
@@ -105,6 +124,9 @@ function onFailure(
   if (verdict.do === 'fail') {
     fail(out, request, refusal(verdict.code, failedMessage(request, failure)), forwarded, now);
     return;
+  }
+  if (verdict.do === 'resume' && continuation !== null) {
+    out.changes.push({ type: 'request_continues', request: request.id, continuation });
   }
   if (processed && instance !== undefined) {
     out.changes.push({ type: 'request_moved', request: request.id, from: instance.id });
@@ -131,6 +153,23 @@ function fail(out: Decision, request: Request, refused: Refusal, forwarded: Forw
     otherwise: { ...refused, code },
   });
   out.effects.push({ type: 'identify_body', request: request.id });
+}
+
+/** What may go on with a text of this instance; null: nothing may. */
+function continuationOf(
+  state: State,
+  request: Request,
+  { instance, placement }: Ran,
+  now: Now,
+): Continuation | null {
+  const resume = state.policy?.failover.resume ?? 'never';
+  const model = state.policy?.models.get(request.model);
+  if (resume === 'never' || instance === undefined || model === undefined) return null;
+  if (resume === 'any') return { file: null };
+  const { file } = instance.profile;
+  const others = inService(state, model, now.mono).filter((other) => other !== placement);
+  const same = others.some((other) => model.profiles[other]?.file === file);
+  return same || others.length === 0 ? { file } : null;
 }
 
 /**
@@ -161,6 +200,7 @@ function failedMessage(request: Request, failure: Failure): string {
     first_token_deadline: 'did not begin to answer in time',
     stall: 'stopped in the middle of the answer',
     http: failure.kind === 'http' ? `answered ${failure.status}: ${failure.message}` : '',
+    not_resumable: failure.kind === 'not_resumable' ? `can't go on with the text so far: ${failure.why}` : '',
   };
   const tries = request.attempts > 1 ? ` It was tried ${request.attempts} times.` : '';
   return `The backend of ${request.model} ${what[failure.kind]}.${tries}`;

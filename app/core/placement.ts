@@ -1,4 +1,5 @@
 /** Which placements a model may take now, and in which order a request should try them. */
+import type { Continuation } from './request.ts';
 import type { Outage, State } from './state.ts';
 import { instancesOf } from './state.ts';
 import type { Model, Placement, Profile } from './types.ts';
@@ -19,18 +20,27 @@ export function breaker(outage: Outage | undefined, mono: number): 'closed' | 'o
   return mono < outage.retryAt ? 'open' : 'half_open';
 }
 
+/** What somebody asks of a placement. */
+export interface Wish {
+  /** Placements that failed it. */
+  readonly tried: ReadonlySet<Placement>;
+  readonly continues: Continuation | null;
+}
+
+/** Allowed placements that are in service or may be probed, preferred first. */
+export function inService(state: State, model: Model, mono: number): Placement[] {
+  const outages = state.models.get(model.name)?.outages;
+  return allowedPlacements(model).filter((p) => breaker(outages?.get(p), mono) !== 'open');
+}
+
 /**
  * Placements to try now, best first. A placement on probation (half-open) gives way to any other one that
- * is ready: requests do not wait for a probe. Those in `tried` come last: they failed this very request.
+ * is ready: requests do not wait for a probe. Those that were tried come last: they failed this very request.
  */
-export function choices(
-  state: State,
-  model: Model,
-  tried: ReadonlySet<Placement>,
-  mono: number,
-): Placement[] {
+export function choices(state: State, model: Model, { tried, continues }: Wish, mono: number): Placement[] {
   const outages = state.models.get(model.name)?.outages;
-  const open = allowedPlacements(model).filter((p) => breaker(outages?.get(p), mono) !== 'open');
+  const file = continues?.file ?? null;
+  const open = inService(state, model, mono).filter((p) => file === null || model.profiles[p]?.file === file);
   const serving = new Set<Placement>();
   for (const instance of instancesOf(state, model.name)) {
     if (instance.phase.state === 'ready') serving.add(instance.placement);

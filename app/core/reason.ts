@@ -49,6 +49,8 @@ export function reasonOfFailure(failure: Failure): Reason {
       return 'stall';
     case 'http':
       return failure.status === 401 ? 'unknown' : 'compute_error';
+    case 'not_resumable':
+      return 'unknown';
   }
 }
 

@@ -17,8 +17,10 @@ export interface Attempted {
   readonly aloneDeaths: number;
   /** It is a suspect that is run alone: one attempt more. */
   readonly suspect: boolean;
-  /** The text so far can be continued by the resume recipe. */
+  /** The policy allows to continue the text, and a placement may have the same model file. */
   readonly resumable: boolean;
+  /** This attempt was to continue text of an earlier one. */
+  readonly resuming: boolean;
   /** Free VRAM is below the headroom: an unknown server error is taken for a lack of it. */
   readonly vramLow: boolean;
 }
@@ -34,7 +36,8 @@ export type Verdict =
   | { readonly do: 'resume' }
   /** The backend's answer is the answer. */
   | { readonly do: 'pass_on' }
-  | { readonly do: 'fail'; readonly code: RefusalCode };
+  /** `blameless`: the instance is well. */
+  | { readonly do: 'fail'; readonly code: RefusalCode; readonly blameless?: true };
 
 interface Row {
   readonly name: string;
@@ -47,6 +50,11 @@ const CLIENT_STATUS = new Set([400, 403, 404, 413, 415, 422, 501]);
 
 /** The table, in order. "Client gone" is decided before it: nobody waits for a verdict. */
 export const REPLAY_TABLE: readonly Row[] = [
+  {
+    name: 'text that can not be continued, though the instance is well',
+    matches: (attempted) => attempted.failure.kind === 'not_resumable' || isRefusedResume(attempted),
+    verdict: () => ({ do: 'fail', code: 'failed_after_output', blameless: true }),
+  },
   {
     name: "client's fault",
     matches: ({ failure }) => failure.kind === 'http' && isClientFault(failure.status, failure.message),
@@ -116,6 +124,12 @@ function isBackendFault({ failure, vramLow }: Attempted): boolean {
   if (failure.kind !== 'http') return true;
   if (failure.status === 401) return true;
   return failure.status === 500 && (/compute error/i.test(failure.message) || vramLow);
+}
+
+/** The client has text already, so an error answer can't be passed on as the answer. */
+function isRefusedResume(attempted: Attempted): boolean {
+  const { failure, resuming } = attempted;
+  return resuming && failure.kind === 'http' && !isBackendFault(attempted);
 }
 
 function failedCode({ forwarded }: Attempted): RefusalCode {

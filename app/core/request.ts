@@ -27,7 +27,10 @@ export interface NewRequest {
   readonly background: boolean;
 }
 
-/** How much of an answer has reached the client. Whole answers are held, so `nothing` until they are complete. */
+/**
+ * How much of an answer has reached the client. `content`: only plain text that could be continued. Whole answers
+ * are held, so `nothing` until they are complete.
+ */
 export type Forwarded = 'nothing' | 'content' | 'more';
 
 /** What the socket and HTTP showed when an attempt did not end with a whole answer. */
@@ -43,7 +46,9 @@ export type Failure =
   /** Content stopped for longer than the stall limit. */
   | { readonly kind: 'stall' }
   /** An error answer, or an error event inside the stream. */
-  | { readonly kind: 'http'; readonly status: number; readonly message: string };
+  | { readonly kind: 'http'; readonly status: number; readonly message: string }
+  /** The instance is well, but can't go on with the text that was forwarded; `why` ends a sentence. */
+  | { readonly kind: 'not_resumable'; readonly why: string };
 
 export type Outcome =
   | { readonly kind: 'completed' }
@@ -98,10 +103,17 @@ export interface Request {
   lastFailure: string | null;
   /** Its connection was stale and it was sent again: a refusal now means that the instance died under it. */
   sentAgain: boolean;
+  /** Plain text of it was forwarded: it only goes on where it can be continued. Null: it starts anew. */
+  continues: Continuation | null;
   /** Its attempts were alone on instances that died of it, so often. */
   aloneDeaths: number;
   /** The death after which it is a suspect and runs alone; null: it is none. */
   suspectOf: InstanceId | null;
+}
+
+export interface Continuation {
+  /** The model file that may go on with the text; null: any. */
+  readonly file: string | null;
 }
 
 export type RequestPhase =

@@ -90,7 +90,7 @@ function startForRequests(out: Decision, state: State, now: Now): void {
     const request = state.requests.get(id);
     const model = request && state.policy?.models.get(request.model);
     if (request === undefined || model === undefined) continue;
-    const pursuit = pursue(out, state, model, request.tried, true, now);
+    const pursuit = pursue(out, state, model, request, true, now);
     if (pursuit.kind === 'none') giveUp(out, state, model, request, pursuit, now);
     if (!isEmpty(out)) return;
   }
@@ -106,7 +106,7 @@ function startForWishes(out: Decision, state: State, now: Now): void {
     const kept = model.keepLoaded && model.mode !== 'off' && !own.resting;
     if (own.wanted === null && !kept) continue;
     const tried = own.wanted?.tried ?? new Set();
-    const pursuit = pursue(out, state, model, tried, false, now);
+    const pursuit = pursue(out, state, model, { tried, continues: null }, false, now);
     if (pursuit.kind === 'none') giveUpWish(out, state, model, own, pursuit, now);
     if (!isEmpty(out)) return;
   }

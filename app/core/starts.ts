@@ -4,7 +4,7 @@ import type { Decision } from './changes.ts';
 import type { Instance } from './instance.ts';
 import { newInstance } from './on-engine.ts';
 import { nextOutage } from './outage.ts';
-import { choices } from './placement.ts';
+import { choices, type Wish } from './placement.ts';
 import { instancesOf, type State } from './state.ts';
 import type { Model, Need, Now, Placement, Problem, Profile } from './types.ts';
 import { stop } from './upkeep.ts';
@@ -28,21 +28,21 @@ type Preparation =
   | { readonly kind: 'impossible'; readonly problem: Problem };
 
 /**
- * Sees to it that the model gets an instance. `tried`: placements that failed already; with `soft` they
- * are tried last, else never.
+ * Sees to it that the model gets an instance. Placements that were tried already come last with `soft`, else
+ * never.
  */
 export function pursue(
   out: Decision,
   state: State,
   model: Model,
-  tried: ReadonlySet<Placement>,
+  wish: Wish,
   soft: boolean,
   now: Now,
 ): Pursuit {
   const shortages: Shortage[] = [];
   const problems: Problem[] = [];
-  for (const placement of choices(state, model, tried, now.mono)) {
-    if (!soft && tried.has(placement)) continue;
+  for (const placement of choices(state, model, wish, now.mono)) {
+    if (!soft && wish.tried.has(placement)) continue;
     const prepared = prepare(out, state, model, placement, null, now);
     if (prepared.kind === 'coming') {
       for (const shortage of shortages) standAside(out, state, model, shortage, now);

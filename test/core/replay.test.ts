@@ -15,6 +15,7 @@ const attempted = (failure: Failure, more: Partial<Attempted> = {}): Attempted =
   aloneDeaths: 0,
   suspect: false,
   resumable: false,
+  resuming: false,
   vramLow: false,
   ...more,
 });
@@ -47,6 +48,39 @@ const rows: readonly [string, Attempted, string][] = [
   [
     'a stall after plain text that cannot be resumed fails',
     attempted({ kind: 'stall' }, { forwarded: 'content' }),
+    'failed_after_output',
+  ],
+  [
+    'a resume that fails has no second one',
+    attempted(reset, { attempts: 2, forwarded: 'content', resumable: true, resuming: true }),
+    'failed_after_output',
+  ],
+  [
+    'a resume to an instance that is not reached waits',
+    attempted({ kind: 'refused' }, { attempts: 2, forwarded: 'content', resuming: true }),
+    'wait',
+  ],
+  [
+    'a resume to a model that loads waits',
+    attempted({ kind: 'loading' }, { attempts: 2, forwarded: 'content', resuming: true }),
+    'wait',
+  ],
+  [
+    'an error answer to a resume is not passed on: the client has text already',
+    attempted(http(400, 'too long'), { attempts: 2, forwarded: 'content', resuming: true }),
+    'failed_after_output',
+  ],
+  [
+    'text that cannot be continued fails',
+    attempted(
+      { kind: 'not_resumable', why: 'it holds special tokens' },
+      { attempts: 2, forwarded: 'content', resumable: true, resuming: true },
+    ),
+    'failed_after_output',
+  ],
+  [
+    'replay: never is never resumed',
+    attempted(reset, { neverReplay: true, forwarded: 'content', resumable: true }),
     'failed_after_output',
   ],
   ['a compute error is replayed', attempted(http(500, 'Compute error.')), 'replay'],
@@ -95,6 +129,19 @@ const rows: readonly [string, Attempted, string][] = [
 ];
 
 describe('the replay table', () => {
+  test('blames no instance that answered a resume with an error of the request', () => {
+    const resume = { attempts: 2, forwarded: 'content', resuming: true } as const;
+    const blameless = (failure: Failure) => {
+      const verdict = judge(attempted(failure, resume));
+      return verdict.do === 'fail' && verdict.blameless === true;
+    };
+    assert.equal(blameless({ kind: 'not_resumable', why: 'x' }), true);
+    assert.equal(blameless(http(400, 'too long')), true);
+    assert.equal(blameless(http(500, 'Compute error.')), false);
+    assert.equal(blameless(http(401)), false);
+    assert.equal(blameless(reset), false);
+  });
+
   for (const [name, evidence, expected] of rows) {
     test(name, () => {
       const verdict = judge(evidence);
