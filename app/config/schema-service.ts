@@ -110,8 +110,8 @@ export const failoverSchema = z
   .strictObject(
     {
       resume: choice(['never', 'same-file', 'any']).default('same-file').meta({
-        description: 'Whether another instance may continue an answer that had begun.',
-        noEffectYet: true,
+        description:
+          'Whether another instance may continue a plain text that had begun; `any`: also one with another model file.',
       }),
       firstToken: durationOr('auto').prefault('auto').meta({
         description: 'How long an instance may take to the first content; `auto` goes by its measured speed.',

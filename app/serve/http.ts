@@ -40,15 +40,16 @@ export function httpEdge(parts: HttpParts): HttpEdge {
     gate,
     targetOf(instance) {
       const address = containers.address(instance);
-      const model = state.instances.get(instance)?.model;
-      return address && model !== undefined ? { ...address, model } : undefined;
+      const known = state.instances.get(instance);
+      if (address === undefined || known === undefined) return undefined;
+      return { ...address, model: known.model, profile: known.profile.hash };
     },
     speedOf(instance) {
       const hash = state.instances.get(instance)?.profile.hash;
       return (hash === undefined ? undefined : state.speeds.get(hash)) ?? UNKNOWN_SPEED;
     },
     settings() {
-      const { connect, stall, firstToken, streamKeepalive } = config().failover;
+      const { connect, stall, firstToken, streamKeepalive, resume } = config().failover;
       return {
         bodyLimit: BODY_LIMIT,
         connectMs: connect,
@@ -56,6 +57,7 @@ export function httpEdge(parts: HttpParts): HttpEdge {
         firstToken,
         keepaliveMs: streamKeepalive,
         keysChecked: config().security.apiKeys.length > 0,
+        resume: resume !== 'never',
       };
     },
     catalog: () => gate.view().models,

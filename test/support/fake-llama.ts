@@ -158,6 +158,36 @@ export function stream(
   };
 }
 
+/** What an instance that continues texts answers to the questions before; `chats` meets the rest. */
+export function continuing(chats: Behaviour, more: Continuing = {}): Behaviour {
+  const { open = '<|assistant|>', turn = (text: string) => open + text } = more;
+  return (arrival) => {
+    if (arrival.path === '/tokenize')
+      return answerJson(arrival, { tokens: tokensOf(JSON.parse(arrival.body)) });
+    if (arrival.path !== '/apply-template') return chats(arrival);
+    const last = (JSON.parse(arrival.body) as { messages: { role: string; content: string }[] }).messages.at(
+      -1,
+    );
+    return answerJson(arrival, { prompt: last?.role === 'assistant' ? turn(last.content) : open });
+  };
+}
+
+export interface Continuing {
+  /** How a prompt ends before the answer. */
+  readonly open?: string;
+  /** How a prompt ends that continues this text. */
+  readonly turn?: (text: string) => string;
+}
+
+function answerJson(arrival: Arrival, body: unknown): void {
+  void whole(JSON.stringify(body))(arrival);
+}
+
+/** A token a word, with the blank before it; `<|...|>` is one where special tokens are read. */
+export function tokensOf({ content, parse_special }: { content: string; parse_special: boolean }): string[] {
+  return content.match(parse_special ? /<\|.*?\|>|\s*[^\s<]+|[\s<]/g : /\s*[^\s<]+|[\s<]/g) ?? [];
+}
+
 export const CHAT_STREAM = [chat.role, chat.text('Guten'), chat.text(' Tag'), chat.finish, chat.done];
 export const silent: Behaviour = () => {};
 export const resetAtOnce: Behaviour = ({ reset }) => reset();

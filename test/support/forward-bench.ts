@@ -75,6 +75,7 @@ const SETTINGS: ForwardSettings = {
   firstToken: 'auto',
   keepaliveMs: 10_000,
   keysChecked: false,
+  resume: true,
 };
 
 export const CHAT: CatalogModel = {
@@ -131,6 +132,7 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
             port,
             key: options.key ?? 'instance-key',
             model: 'chat',
+            profile: String(port),
           };
     },
     speedOf: () => speed,

@@ -32,6 +32,8 @@ export type AttemptEnd =
       readonly kind: 'failed';
       readonly failure: Failure;
       readonly forwarded: Forwarded;
+      /** The client has all but the end mark. */
+      readonly finished: boolean;
       readonly kept: KeptError | null;
     };
 
@@ -70,6 +72,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
       kind: 'failed',
       failure,
       forwarded: receiver?.now.forwarded ?? 'nothing',
+      finished: receiver?.now.finished ?? false,
       kept: receiver?.now.kept ?? null,
     });
   }
@@ -98,6 +101,10 @@ export function newAttempt(options: AttemptOptions): Attempt {
       const failure = receiver.data(chunk);
       if (failure !== null) {
         fail(failure);
+        return;
+      }
+      if (receiver.now.over) {
+        cut({ kind: 'reset', reused: false });
         return;
       }
       watch.bytes(receiver.now.begun);

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isBackground } from './background.ts';
+import { asksForPlainText } from './resume/eligible.ts';
 import { withoutLongStrings } from './skim.ts';
 
 /** What the edge reads of a body; the bytes themselves stay as they are. */
@@ -17,6 +18,8 @@ export interface BodyFields {
   /** Who asks, by the body's own word: `user`, or `metadata.user_id` in Anthropic's form; null: not given. */
   readonly user: string | null;
   readonly background: boolean;
+  /** It asks for one plain text, which could be continued. */
+  readonly plainText: boolean;
 }
 
 export type BodyResult =
@@ -82,10 +85,11 @@ export function readFields(body: Buffer, headers: IncomingHttpHeaders = {}): Bod
     fields: {
       model,
       stream: fields['stream'] === true,
-      maxTokens: firstNumber(fields['max_completion_tokens'], fields['max_tokens'], fields['n_predict']),
+      maxTokens: firstNumber(fields['n_predict'], fields['max_completion_tokens'], fields['max_tokens']),
       progressFree: fields['return_progress'] === undefined && (fields['n'] ?? 1) === 1,
       user: userOf(fields),
       background: isBackground(headers, fields),
+      plainText: asksForPlainText(fields),
     },
   };
 }

@@ -7,6 +7,7 @@ import type { BodyRoom } from './body-room.ts';
 import type { Connections } from './connections.ts';
 import type { ForwardSettings, ModelApiOptions } from './options.ts';
 import type { Protocol } from './protocols.ts';
+import type { KnownTemplates } from './resume/preflight.ts';
 import type { Wire } from './wire.ts';
 
 /** What all requests of one model API have in common. */
@@ -16,6 +17,7 @@ export interface Shared {
   readonly alarms: Alarms;
   readonly bodyRoom: BodyRoom;
   readonly keyed: KeyedAnswers;
+  readonly templates: KnownTemplates;
 }
 
 /** A request whose body is read. */

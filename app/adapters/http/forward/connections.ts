@@ -19,6 +19,7 @@ export interface Taken {
   readonly lane: Lane;
   /** Canonical name of the instance's model. */
   readonly model: string;
+  readonly profile: string;
 }
 
 interface Free {
@@ -106,7 +107,8 @@ export function connections(
       const entry = entryOf(instance);
       if (entry === undefined) return undefined;
       const lane = (fresh ? undefined : reuse(entry)) ?? open(entry);
-      return { lane, model: entry.target.model };
+      const { model, profile } = entry.target;
+      return { lane, model, profile };
     },
     close,
     closeAll() {

@@ -1,9 +1,9 @@
 /** How a request ends: answered, failed, refused, left; each once, told to the gate and to the metrics. */
-import type { Refusal } from '../../../core/request.ts';
+import type { Forwarded, Refusal } from '../../../core/request.ts';
 import type { Timings } from '../../../core/speed.ts';
 import { ownError } from '../errors.ts';
 import type { AttemptEnd } from './attempt.ts';
-import { type Exchange, factsOf } from './exchange-state.ts';
+import { beat, type Exchange, factsOf } from './exchange-state.ts';
 import type { RequestMeasurement } from './options.ts';
 import type { Missed } from './watch.ts';
 
@@ -18,12 +18,26 @@ export function ended(x: Exchange, end: AttemptEnd): void {
   }
   x.kept = end.kept;
   const { placement, attempt } = x.grant ?? {};
-  const { failure, forwarded } = end;
+  const { failure } = end;
+  x.forwarded = forwardedSoFar(x, end);
+  const { forwarded } = x;
+  // Text went out, and it may take a while until more follows.
+  if (forwarded === 'content') beat(x);
   log.debug(
     { requestId: x.call.requestId, model: x.model, placement, attempt, failure, forwarded },
     'attempt failed',
   );
   gate.attemptEnded(x.call.id, { kind: 'failed', failure, forwarded });
+}
+
+/** `content` only where the text can be told again to another instance. */
+function forwardedSoFar(
+  { transcript, forwarded: before }: Exchange,
+  { forwarded, finished }: Extract<AttemptEnd, { kind: 'failed' }>,
+): Forwarded {
+  if (before === 'nothing' && forwarded === 'nothing') return 'nothing';
+  if (before === 'more' || forwarded === 'more' || finished) return 'more';
+  return transcript === null || transcript.text() === null ? 'more' : 'content';
 }
 
 function measure({ shared, streams, grant, model, backendMs }: Exchange, timings: Timings | null): void {

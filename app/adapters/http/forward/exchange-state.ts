@@ -1,15 +1,22 @@
 /** What is known of a request while it waits, runs, and is answered. */
+import type { Forwarded } from '../../../core/request.ts';
 import type { Answer, KeptError } from './answer.ts';
 import type { Attempt } from './attempt.ts';
 import type { Call, Shared } from './call.ts';
 import type { Grant } from './forwarding.ts';
 import type { AnswerFacts } from './headers.ts';
+import { keepalive } from './keepalive.ts';
+import type { Transcript } from './resume/transcript.ts';
 
 export interface Exchange {
   readonly shared: Shared;
   readonly call: Call;
   readonly answer: Answer;
   readonly streams: boolean;
+  /** What the client has of a text that could be continued; null: its answer is not one. */
+  readonly transcript: Transcript | null;
+  /** By all attempts so far. */
+  forwarded: Forwarded;
   stopKeepalive: () => void;
   grant: Grant | null;
   grantedAt: number;
@@ -21,6 +28,22 @@ export interface Exchange {
   /** From the grant to the first content. */
   backendMs: number | null;
   over: boolean;
+}
+
+/** Comments from now on, until it is stopped. */
+export function beat(x: Exchange): void {
+  const { shared, call, answer } = x;
+  const { clock } = shared.options;
+  x.stopKeepalive();
+  x.stopKeepalive = keepalive(clock, shared.alarms, call.settings.keepaliveMs, () =>
+    answer.comment(sign(x)),
+  );
+}
+
+/** What a silent stream says of itself: its place in the line, or that it is alive. */
+function sign({ attempt, shared, call }: Exchange): string {
+  const position = attempt === null ? shared.options.gate.position(call.id) : null;
+  return position === null ? 'keepalive' : `llamastead queue position=${position}`;
 }
 
 /** As the answer's headers tell it. */

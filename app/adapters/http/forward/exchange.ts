@@ -7,20 +7,25 @@ import { answerTo } from './answer.ts';
 import { bodyHash } from './body.ts';
 import type { Call, Shared } from './call.ts';
 import { clientGone, ended, missed, passOn, refused } from './ending.ts';
-import { type Exchange, factsOf } from './exchange-state.ts';
+import { beat, type Exchange, factsOf } from './exchange-state.ts';
 import { type Forwarding, type Grant, prepare } from './forwarding.ts';
-import { keepalive } from './keepalive.ts';
+import { prepareResume } from './resume/resume.ts';
+import { transcript } from './resume/transcript.ts';
 
 /** Runs the request; returns at once. */
 export function exchange(shared: Shared, call: Call): void {
+  const { protocol, fields, settings } = call;
+  const continuable = settings.resume && protocol.resumes && fields.plainText && !call.neverReplay;
   const x: Exchange = {
     shared,
     call,
-    answer: answerTo(call.res, call.protocol, {
+    answer: answerTo(call.res, protocol, {
       facts: () => factsOf(x),
       drained: () => x.attempt?.resume(),
     }),
-    streams: call.fields.stream && call.protocol.judge !== null,
+    streams: fields.stream && protocol.judge !== null,
+    transcript: fields.stream && continuable ? transcript(fields.model) : null,
+    forwarded: 'nothing',
     stopKeepalive: () => {},
     grant: null,
     grantedAt: 0,
@@ -30,11 +35,7 @@ export function exchange(shared: Shared, call: Call): void {
     backendMs: null,
     over: false,
   };
-  if (x.streams) {
-    const { alarms, options } = shared;
-    const beat = () => x.answer.comment(sign(x));
-    x.stopKeepalive = keepalive(options.clock, alarms, call.settings.keepaliveMs, beat);
-  }
+  if (x.streams) beat(x);
   const box: Box = { x };
   call.res.on('close', () => {
     clientGone(x);
@@ -66,12 +67,6 @@ function waiter(box: Box): Waiter {
   };
 }
 
-/** What a silent stream says of itself: its place in the line, or that it is alive. */
-function sign({ attempt, shared, call }: Exchange): string {
-  const position = attempt === null ? shared.options.gate.position(call.id) : null;
-  return position === null ? 'keepalive' : `llamastead queue position=${position}`;
-}
-
 function newRequest({ id, requestId, path, fields, neverReplay, deadlineMs, client }: Call) {
   const { model, stream, background } = fields;
   return { id, externalId: requestId, model, path, stream, neverReplay, deadlineMs, client, background };
@@ -88,9 +83,11 @@ function granted(x: Exchange, grant: Grant): void {
   x.grantedAt = clock.now().mono;
   x.kept = null;
   x.backendMs = null;
-  const taken = shared.connections.take(grant.instance, grant.freshConnection);
+  const resumes = x.forwarded !== 'nothing';
+  const taken = shared.connections.take(grant.instance, grant.freshConnection || resumes);
   if (taken === undefined) {
-    gate.attemptEnded(call.id, { kind: 'failed', failure: { kind: 'refused' }, forwarded: 'nothing' });
+    const { forwarded } = x;
+    gate.attemptEnded(call.id, { kind: 'failed', failure: { kind: 'refused' }, forwarded });
     return;
   }
   x.model = taken.model;
@@ -109,7 +106,10 @@ function granted(x: Exchange, grant: Grant): void {
     },
     ended: (end) => ended(x, end),
   };
-  x.attempt = prepare(forwarding);
+  const { judge } = call.protocol;
+  const text = x.transcript;
+  const goesOn = resumes && text !== null && judge !== null;
+  x.attempt = goesOn ? prepareResume(forwarding, text, judge) : prepare(forwarding, text);
   x.attempt.send();
 }
 

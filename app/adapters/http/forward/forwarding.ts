@@ -9,7 +9,8 @@ import type { Taken } from './connections.ts';
 import { parseObject } from './judge.ts';
 import { receiverFor } from './receivers.ts';
 import { renameModel } from './rename.ts';
-import { type Missed, watch } from './watch.ts';
+import type { Transcript } from './resume/transcript.ts';
+import { type Missed, type Watch, watch } from './watch.ts';
 
 export type Grant = Extract<Effect, { type: 'grant' }>;
 
@@ -27,26 +28,38 @@ export interface Forwarding {
 }
 
 /** Bytes of JSON that make a token, at least: an estimate that is rather too high. */
-const BYTES_PER_TOKEN = 3;
+export const BYTES_PER_TOKEN = 3;
 /** Tokens that a whole answer may have where the client names no limit. */
 const UNLIMITED_TOKENS = 4096;
 
-/** Its deadlines run from here on. */
-export function prepare(forwarding: Forwarding): Attempt {
-  const { shared, call, taken, streams, answer } = forwarding;
-  const { protocol, fields, settings, body } = call;
+/** The deadlines of an attempt, from here on: `firstMs` to the first content, `clientDeadline` in monotonic ms. */
+export function attemptWatch(forwarding: Forwarding, firstMs: number, clientDeadline: number): Watch {
+  const { shared, call, missed } = forwarding;
+  const { clock } = shared.options;
+  const { stallMs } = call.settings;
+  return watch({ clock, alarms: shared.alarms, stallMs, firstMs, clientDeadline, missed });
+}
+
+/** Moves the first-token deadline on with the prompt's progress; `estimate`: its tokens, where it is not told. */
+export function progressTo(
+  forwarding: Forwarding,
+  deadlines: Watch,
+  estimate: number,
+): (data: string) => void {
+  return (data) => deadlines.expectFirst(budget(forwarding, tokensLeft(data) ?? estimate));
+}
+
+/**
+ * Its deadlines run from here on. `transcript`: gets what is passed on of a text that could be continued; null: it
+ * is not to be.
+ */
+export function prepare(forwarding: Forwarding, transcript: Transcript | null): Attempt {
+  const { call, taken, streams, answer } = forwarding;
+  const { protocol, fields, body } = call;
   const estimate = body.length / BYTES_PER_TOKEN;
-  const deadlines = watch({
-    clock: shared.options.clock,
-    alarms: shared.alarms,
-    stallMs: settings.stallMs,
-    firstMs: budget(forwarding, estimate),
-    clientDeadline: call.receivedAt + (call.deadlineMs ?? Number.POSITIVE_INFINITY),
-    missed: forwarding.missed,
-  });
+  const clientDeadline = call.receivedAt + (call.deadlineMs ?? Number.POSITIVE_INFINITY);
+  const deadlines = attemptWatch(forwarding, budget(forwarding, estimate), clientDeadline);
   const progress = streams && protocol.progress && fields.progressFree;
-  const onProgress = (data: string) =>
-    deadlines.expectFirst(budget(forwarding, tokensLeft(data) ?? estimate));
   return newAttempt({
     lane: taken.lane,
     path: call.path,
@@ -55,7 +68,8 @@ export function prepare(forwarding: Forwarding): Attempt {
       answer,
       judge: protocol.judge,
       rename: renameModel(taken.model, fields.model),
-      onProgress: progress ? onProgress : null,
+      onProgress: progress ? progressTo(forwarding, deadlines, estimate) : null,
+      transcript,
     }),
     full: answer.full,
     watch: deadlines,
@@ -64,7 +78,8 @@ export function prepare(forwarding: Forwarding): Attempt {
   });
 }
 
-function budget({ shared, call, streams, grant }: Forwarding, promptTokens: number): number {
+/** Milliseconds until the first content of an answer to so many prompt tokens. */
+export function budget({ shared, call, streams, grant }: Forwarding, promptTokens: number): number {
   const wholeText = !streams && call.protocol.generates;
   return firstContentMs({
     setting: call.settings.firstToken,

@@ -47,6 +47,7 @@ export function modelApi(options: ModelApiOptions): ModelApi {
     alarms: deadlines,
     bodyRoom: bodyRoom(),
     keyed: keyedAnswers({ clock: options.clock, alarms: deadlines }),
+    templates: new Map(),
   };
   const nextId = options.nextId ?? counter();
   return {

@@ -8,7 +8,8 @@ import { eventData } from './sse.ts';
  */
 export type EventKind = 'content' | 'more' | 'finish' | 'end' | 'error' | 'progress' | 'other';
 
-type Json = Readonly<Record<string, unknown>>;
+/** A JSON object of which nothing is known. */
+export type Json = Readonly<Record<string, unknown>>;
 
 /** An event of /v1/chat/completions. */
 export function judgeChat(bytes: Buffer, start: number, end: number): EventKind {
@@ -96,7 +97,8 @@ export function parseObject(text: string): Json | null {
   }
 }
 
-function object(value: unknown): Json | null {
+/** The value where it is an object, else null. */
+export function object(value: unknown): Json | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : null;
 }
 

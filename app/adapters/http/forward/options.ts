@@ -9,6 +9,8 @@ import type { AttemptMeasurement, Clock, Gate, InstanceAddress } from '../../../
 export interface Target extends InstanceAddress {
   /** Canonical name of its model. */
   readonly model: string;
+  /** Names what it was made from: equal for instances that are made alike. */
+  readonly profile: string;
 }
 
 /** Limits and deadlines; read anew for each request, so a reload may change them. */
@@ -20,6 +22,8 @@ export interface ForwardSettings {
   /** Content that stops for longer is a stall. */
   readonly stallMs: number;
   readonly firstToken: number | 'auto';
+  /** A text whose instance died may be continued by another one. */
+  readonly resume: boolean;
   /** A stream's head is sent after this, with comments. */
   readonly keepaliveMs: number;
   /** API keys are configured, so a request's key was checked before it came here. */

@@ -17,6 +17,8 @@ export interface Protocol {
   readonly judge: ((bytes: Buffer, start: number, end: number) => EventKind) | null;
   /** Understands `return_progress`, whose events come before the first content. */
   readonly progress: boolean;
+  /** A text that was cut can be continued by another instance: only where that is proven. */
+  readonly resumes: boolean;
   /** Generates text, so a whole answer takes its time. */
   readonly generates: boolean;
   /** Body of an error answer. */
@@ -73,13 +75,19 @@ const responses = {
   wrapError: (body: string) => `event: error\ndata: ${body}\n\n`,
 };
 
-const whole = { judge: null, progress: false, generates: false, ...openai };
+const whole = { judge: null, progress: false, resumes: false, generates: false, ...openai };
 
 export const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map<string, Protocol>([
-  ['/v1/chat/completions', { judge: judgeChat, progress: true, generates: true, ...openai }],
-  ['/v1/completions', { judge: judgeCompletion, progress: true, generates: true, ...openai }],
-  ['/v1/responses', { judge: judgeByName(RESPONSES_EVENTS), progress: false, generates: true, ...responses }],
-  ['/v1/messages', { judge: judgeByName(MESSAGES_EVENTS), progress: false, generates: true, ...anthropic }],
+  ['/v1/chat/completions', { judge: judgeChat, progress: true, resumes: true, generates: true, ...openai }],
+  ['/v1/completions', { judge: judgeCompletion, progress: true, resumes: false, generates: true, ...openai }],
+  [
+    '/v1/responses',
+    { judge: judgeByName(RESPONSES_EVENTS), progress: false, resumes: false, generates: true, ...responses },
+  ],
+  [
+    '/v1/messages',
+    { judge: judgeByName(MESSAGES_EVENTS), progress: false, resumes: false, generates: true, ...anthropic },
+  ],
   ['/v1/embeddings', whole],
   ['/v1/rerank', whole],
 ]);

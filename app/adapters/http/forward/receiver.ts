@@ -29,12 +29,14 @@ export interface Received {
   finished: boolean;
   /** All that the client is to have was passed on: a connection that fails now has done its work. */
   whole: boolean;
+  /** The answer has its end already: no more is wanted of the instance. */
+  over: boolean;
   /** An error answer or event, for `pass_on`. */
   kept: KeptError | null;
 }
 
 export function nothingReceived(): Received {
-  return { forwarded: 'nothing', begun: false, finished: false, whole: false, kept: null };
+  return { forwarded: 'nothing', begun: false, finished: false, whole: false, over: false, kept: null };
 }
 
 /** Nothing came, or what came can't be given to a client that was promised a stream. */

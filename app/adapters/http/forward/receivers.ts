@@ -22,6 +22,6 @@ export function receiverFor(options: ReceiverOptions): (head: ResponseHead) => R
   };
 }
 
-function backendHead({ status, contentType, retryAfter }: ResponseHead): BackendHead {
+export function backendHead({ status, contentType, retryAfter }: ResponseHead): BackendHead {
   return { status, contentType: contentType ?? 'application/json; charset=utf-8', retryAfter };
 }

@@ -7,11 +7,12 @@ import type { Answer } from './answer.ts';
 import type { EventKind } from './judge.ts';
 import { errorFields, nothingReceived, type Receiver } from './receiver.ts';
 import type { Rename } from './rename.ts';
+import type { Transcript } from './resume/transcript.ts';
 import { eventData, eventEnd, eventSplitter } from './sse.ts';
 import { timingsIn } from './timings.ts';
 
 /** An event that is longer has gone wrong. */
-const EVENT_BYTES = 16 * 1024 * 1024;
+export const EVENT_BYTES = 16 * 1024 * 1024;
 const EMPTY = Buffer.alloc(0);
 
 export type Judge = (bytes: Buffer, start: number, end: number) => EventKind;
@@ -23,10 +24,12 @@ export interface StreamOptions {
   readonly rename: Rename | null;
   /** We asked for prompt progress: its events are taken out; told with the event's data. */
   readonly onProgress: ((data: string) => void) | null;
+  /** Gets what is passed on of a text that could be continued; null: it is not to be. */
+  readonly transcript: Transcript | null;
 }
 
 export function streamReceiver(options: StreamOptions): Receiver {
-  const { answer, judge, rename, onProgress } = options;
+  const { answer, judge, rename, onProgress, transcript } = options;
   const splitter = eventSplitter();
   let held: Buffer[] = [];
   const now = nothingReceived();
@@ -78,6 +81,11 @@ export function streamReceiver(options: StreamOptions): Receiver {
     if (!now.begun) begin();
   }
 
+  function progress(data: string): void {
+    transcript?.progress(data);
+    onProgress?.(data);
+  }
+
   return {
     data(chunk) {
       const whole = splitter.push(chunk);
@@ -87,9 +95,10 @@ export function streamReceiver(options: StreamOptions): Receiver {
         const end = eventEnd(whole, start);
         const kind = judged(whole, start, end);
         if (kind === 'error') return failed(whole, from, start, end);
+        if (kind === 'content') transcript?.event(whole, start, end);
+        if (kind === 'progress') progress(eventData(whole.toString('utf8', start, end)) ?? '');
         if (kind === 'progress' && onProgress !== null) {
           pass(whole.subarray(from, start));
-          onProgress(eventData(whole.toString('utf8', start, end)) ?? '');
           from = end;
         } else note(kind);
         start = end;
@@ -107,7 +116,7 @@ export function streamReceiver(options: StreamOptions): Receiver {
   };
 }
 
-function tooLong(): Failure {
+export function tooLong(): Failure {
   return { kind: 'http', status: 500, message: 'the instance sent an event without end' };
 }
 

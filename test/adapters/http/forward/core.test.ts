@@ -45,6 +45,7 @@ const SETTINGS = {
   firstToken: 'auto',
   keepaliveMs: 10_000,
   keysChecked: false,
+  resume: true,
 } as const;
 
 async function home() {
@@ -101,7 +102,8 @@ async function home() {
     targetOf(instance) {
       const found = loop.state.instances.get(instance);
       const port = found === undefined ? undefined : ports[found.profile.placement];
-      return port === undefined ? undefined : { host: '127.0.0.1', port, key: 'k', model: 'chat' };
+      if (found === undefined || port === undefined) return undefined;
+      return { host: '127.0.0.1', port, key: 'k', model: 'chat', profile: found.profile.hash };
     },
     speedOf: () => UNKNOWN_SPEED,
     settings: () => SETTINGS,
