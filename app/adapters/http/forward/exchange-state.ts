@@ -35,9 +35,7 @@ export function beat(x: Exchange): void {
   const { shared, call, answer } = x;
   const { clock } = shared.options;
   x.stopKeepalive();
-  x.stopKeepalive = keepalive(clock, shared.alarms, call.settings.keepaliveMs, () =>
-    answer.comment(sign(x)),
-  );
+  x.stopKeepalive = keepalive(clock, shared.alarms, call.settings.keepaliveMs, () => answer.comment(sign(x)));
 }
 
 /** What a silent stream says of itself: its place in the line, or that it is alive. */

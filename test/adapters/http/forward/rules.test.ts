@@ -67,7 +67,15 @@ test('a body is looked into for the fields that matter, and a wrong one says wha
   const full = fields('{"model":"chat","stream":true,"max_tokens":7,"n":1}');
   assert.deepEqual(full, {
     ok: true,
-    fields: { model: 'chat', stream: true, maxTokens: 7, progressFree: true, plainText: false, user: null, background: false },
+    fields: {
+      model: 'chat',
+      stream: true,
+      maxTokens: 7,
+      progressFree: true,
+      plainText: false,
+      user: null,
+      background: false,
+    },
   });
   const bare = fields('{"model":null,"stream":"yes","n":2}');
   assert.deepEqual(bare, {
@@ -77,6 +85,7 @@ test('a body is looked into for the fields that matter, and a wrong one says wha
       stream: false,
       maxTokens: null,
       progressFree: false,
+      plainText: false,
       user: null,
       background: false,
     },
