@@ -123,7 +123,7 @@ export function mayTake(state: State, request: Request, instance: Instance, now:
 function reservedFor(state: State, suspect: Request, now: Now): string | null {
   const model = state.policy?.models.get(suspect.model);
   if (model === undefined) return null;
-  for (const placement of choices(state, model, suspect.tried, now.mono)) {
+  for (const placement of choices(state, model, suspect, now.mono)) {
     for (const instance of state.instances.values()) {
       const fits = instance.model === model.name && instance.placement === placement;
       if (fits && instance.phase.state === 'ready') return instance.id;

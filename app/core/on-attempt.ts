@@ -1,23 +1,14 @@
 /** Decisions about the end of an attempt, and about a client that went. */
 import { deathOf, seeDeath } from './blame.ts';
 import type { Decision } from './changes.ts';
+import { continuationOf } from './continuation.ts';
 import { grant, wait } from './grant.ts';
 import type { Input } from './inputs.ts';
 import type { Instance } from './instance.ts';
-import { inService } from './placement.ts';
 import { reasonOfFailure } from './reason.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import { judge } from './replay.ts';
-import type {
-  Continuation,
-  Failure,
-  Forwarded,
-  InstanceId,
-  Outcome,
-  Refusal,
-  Request,
-  RequestId,
-} from './request.ts';
+import type { Failure, Forwarded, InstanceId, Outcome, Refusal, Request, RequestId } from './request.ts';
 import { learned, type Timings, UNKNOWN_SPEED } from './speed.ts';
 import type { State } from './state.ts';
 import { takeOut } from './takeout.ts';
@@ -84,7 +75,7 @@ function onFailure(
   const { forwarded } = outcome;
   const failure = afterStale(request, instance, outcome.failure);
   const death = deathOf(state, request, instance, failure);
-  const continuation = continuationOf(state, request, ran, now);
+  const continuation = continuationOf(state, request, instance, now);
   const verdict = judge({
     failure,
     forwarded,
@@ -153,23 +144,6 @@ function fail(out: Decision, request: Request, refused: Refusal, forwarded: Forw
     otherwise: { ...refused, code },
   });
   out.effects.push({ type: 'identify_body', request: request.id });
-}
-
-/** What may go on with a text of this instance; null: nothing may. */
-function continuationOf(
-  state: State,
-  request: Request,
-  { instance, placement }: Ran,
-  now: Now,
-): Continuation | null {
-  const resume = state.policy?.failover.resume ?? 'never';
-  const model = state.policy?.models.get(request.model);
-  if (resume === 'never' || instance === undefined || model === undefined) return null;
-  if (resume === 'any') return { file: null };
-  const { file } = instance.profile;
-  const others = inService(state, model, now.mono).filter((other) => other !== placement);
-  const same = others.some((other) => model.profiles[other]?.file === file);
-  return same || others.length === 0 ? { file } : null;
 }
 
 /**

@@ -13,11 +13,11 @@ export function refusal(code: RefusalCode, message: string, retryAfter: number |
 
 /**
  * Ends a request that is known to the state, and tells it where a backend was at fault. Where text was forwarded,
- * every end but a whole answer is `failed_after_output`.
+ * every end but a whole answer and poison is `failed_after_output`.
  */
 export function refuseRequest(out: Decision, request: Request, refusal: Refusal): void {
-  const refused: Refusal =
-    request.continues === null ? refusal : { ...refusal, code: 'failed_after_output', retryAfter: null };
+  const isLate = request.continues !== null && refusal.code !== 'poison';
+  const refused: Refusal = isLate ? { ...refusal, code: 'failed_after_output', retryAfter: null } : refusal;
   out.changes.push({ type: 'request_closed', request: request.id, answered: false });
   out.effects.push({ type: 'refuse', request: request.id, refusal: refused });
   const told = factOf(request, refused);

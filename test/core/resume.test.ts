@@ -87,8 +87,9 @@ describe('plain text that was forwarded', () => {
 });
 
 describe('a resume that fails', () => {
-  const again = (failure: Failure) => {
-    const world = makeWorld({ policy: withResume('same-file', model('chat')) });
+  const again = (failure: Failure, killedOutside = true) => {
+    const evidence = () => ({ ...DEAD, killedOutside });
+    const world = makeWorld({ policy: withResume('same-file', model('chat')), evidence });
     const id = cut(world);
     world.end(id, failed(failure));
     return { world, refusal: world.refusalOf(id), id };
@@ -100,6 +101,10 @@ describe('a resume that fails', () => {
     const told = world.facts.find((fact) => fact.type === 'failover_failed');
     assert.equal(told?.code, 'failed_after_output');
     assert.equal(told?.attempts, 2);
+  });
+
+  test('by a second death of its own doing is poison', () => {
+    assert.equal(again(RESET, false).refusal?.code, 'poison');
   });
 
   test('for its text says why, and leaves the instance in service', () => {
