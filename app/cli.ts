@@ -78,9 +78,13 @@ function checkConfig(given: string | null, asJson: boolean, world: CliWorld): Ex
     const { path, text } = readConfigText(given, world);
     const parsed = parseConfig(text, path, world);
     const problems = parsed.ok ? [] : parsed.problems;
-    if (asJson) world.out(json({ ok: parsed.ok, file: path, exists: text !== null, problems }));
+    const notices = parsed.ok ? parsed.notices : [];
+    if (asJson) world.out(json({ ok: parsed.ok, file: path, exists: text !== null, problems, notices }));
     else if (!parsed.ok) world.error(problems.map((problem) => `${problem.text}\n`).join(''));
-    else world.out(text === null ? `${path} does not exist: the defaults hold\n` : `${path} is valid\n`);
+    else {
+      const verdict = text === null ? `${path} does not exist: the defaults hold` : `${path} is valid`;
+      world.out([verdict, ...notices].map((line) => `${line}\n`).join(''));
+    }
     return parsed.ok ? 0 : 2;
   } catch (thrown) {
     return failed(thrown, asJson, world, 1);

@@ -55,6 +55,8 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const { loaded, clock, log, version } = parts;
   const { config } = loaded;
   heedInLog(log, config);
+  const notice = noticeOnce(log);
+  notice(loaded);
 
   // The disk may report problems before there is a loop to take them.
   let submit: (input: Input) => void = (input) => early.push(input);
@@ -157,7 +159,9 @@ export async function serve(parts: ServeParts): Promise<Service> {
   await mqtt.start();
 
   const reload = async (): Promise<void> => {
-    await source.reload(parts.readConfig());
+    const read = parts.readConfig();
+    if (read.ok) notice(read);
+    await source.reload(read);
     heedInLog(log, source.config());
   };
   const quietly = (work: () => Promise<void>) => (): void => {
@@ -190,6 +194,15 @@ export async function serve(parts: ServeParts): Promise<Service> {
       await events.close();
       await store.flush();
     },
+  };
+}
+
+/** Says what the file sets in vain; once where it is read again unchanged. */
+function noticeOnce(log: Log): (loaded: LoadedConfig) => void {
+  let told = new Set<string>();
+  return ({ notices }) => {
+    for (const text of notices) if (!told.has(text)) log.logger.warn(text);
+    told = new Set(notices);
   };
 }
 

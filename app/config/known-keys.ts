@@ -24,11 +24,11 @@ export function fixedPaths(root: SchemaNode, prefix = ''): string[] {
   ]);
 }
 
-function branches(node: SchemaNode): SchemaNode[] {
+export function branches(node: SchemaNode): SchemaNode[] {
   return node.anyOf === undefined ? [node] : node.anyOf.flatMap(branches);
 }
 
-function inside(node: SchemaNode, step: PropertyKey): SchemaNode[] {
+export function inside(node: SchemaNode, step: PropertyKey): SchemaNode[] {
   const named = node.properties?.[String(step)];
   if (named !== undefined) return [named];
   if (typeof node.additionalProperties === 'object') return [node.additionalProperties];

@@ -1,6 +1,7 @@
 /** From the text of `llamastead.yaml` to a configuration, or to what is wrong in it. Pure. */
 import { crossChecks } from './cross-checks.ts';
 import type { SchemaNode } from './known-keys.ts';
+import { noticesOf } from './notices.ts';
 import { type ConfigProblem, describe, type Fault, faultsOf } from './problems.ts';
 import { configJsonSchema, fileSchema } from './schema.ts';
 import { type Config, type Outside, readSecrets } from './secrets.ts';
@@ -10,6 +11,8 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Full paths of the keys that the file sets, with those of the sections around them. */
   readonly fileKeys: ReadonlySet<string>;
+  /** What the file says in vain, with its lines. */
+  readonly notices: readonly string[];
 }
 
 export type ParsedConfig =
@@ -37,7 +40,8 @@ export function parseConfig(text: string | null, file: string, outside: Outside)
   const faults = crossChecks(parsed.data);
   const { config, faults: unread } = readSecrets(parsed.data, outside);
   if (faults.length + unread.length > 0) return failed([...faults, ...unread], file, yaml.file);
-  return { ok: true, config, fileKeys: new Set(keysOf(data, '')) };
+  const notices = noticesOf(file, yaml.file, configJsonSchema() as SchemaNode);
+  return { ok: true, config, fileKeys: new Set(keysOf(data, '')), notices };
 }
 
 /** A top-level key without a value (all of its section commented out) is as if it were not there. */

@@ -118,7 +118,7 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
       const changed = !sameText(parsed, read);
       read = parsed;
       const waiting = waitsForRestart(loaded.config, parsed.config);
-      loaded = { config: reloaded(loaded.config, parsed.config), fileKeys: parsed.fileKeys };
+      loaded = { ...parsed, config: reloaded(loaded.config, parsed.config) };
       fileProblems = waiting.length === 0 ? [] : [needsRestart(waiting)];
       await scan();
       handOver(changed ? 'reload' : 'scan');

@@ -94,6 +94,15 @@ test('config check: 0 valid, 1 unreadable, 2 wrong, as text and as JSON', async 
     out: '/c.yaml is valid\n',
     error: '',
   });
+  const idle = { readFile: () => 'promptState: {size: 1GiB}' };
+  const notice = '/c.yaml:1: promptState.size has no effect yet in this version';
+  assert.deepEqual(await run(['config', 'check', '--config', '/c.yaml'], idle), {
+    code: 0,
+    out: `/c.yaml is valid\n${notice}\n`,
+    error: '',
+  });
+  const idleJson = await run(['config', 'check', '--json', '--config', '/c.yaml'], idle);
+  assert.deepEqual([idleJson.code, JSON.parse(idleJson.out).notices], [0, [notice]]);
   const wrong = await run(['config', 'check', '--config', '/c.yaml'], bad);
   assert.equal(wrong.code, 2);
   assert.match(wrong.error, /^\/c\.yaml:2: listen\.prt: .*did you mean port\?/);

@@ -230,3 +230,28 @@ test('the JSON schema describes every key and allows no other', () => {
   };
   walk(configJsonSchema(), '');
 });
+
+test('keys that have no effect yet are told with their lines, and only those that the file sets', () => {
+  const text = [
+    'engines:',
+    '  far: {ssh: me@nas, models: /models}',
+    'models:',
+    '  a.b:',
+    '    file: a.gguf',
+    '    placements: [gpu, split, cpu]',
+    '    split: {context: 4096}',
+    '    cpu: {standby: cached, threads: 2}',
+    'promptState:',
+    '  size: 1GiB',
+    'queue: {depth: 3}',
+  ].join('\n');
+  assert.deepEqual(load(text).notices, [
+    'llamastead.yaml:2: engines.far.ssh has no effect yet in this version',
+    'llamastead.yaml:6: models.a.b.placements[1]: split has no effect yet in this version',
+    'llamastead.yaml:7: models.a.b.split has no effect yet in this version',
+    'llamastead.yaml:8: models.a.b.cpu.standby has no effect yet in this version',
+    'llamastead.yaml:10: promptState.size has no effect yet in this version',
+  ]);
+  assert.deepEqual(load('queue: {depth: 3}').notices, []);
+  assert.deepEqual(load(null).notices, []);
+});
