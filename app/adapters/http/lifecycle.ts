@@ -3,6 +3,7 @@
  */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { AppError, systemCode } from '../../errors.ts';
 import type { Clock } from '../../ports.ts';
 
@@ -28,6 +29,11 @@ export function lifecycle(options: {
   readonly onClosing: () => void;
 }): Lifecycle {
   const { server, clock } = options;
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   return {
     async listen() {
       const { host, port } = options.listen;
@@ -51,6 +57,8 @@ export function lifecycle(options: {
       let cancelSweep = (): void => {};
       const sweep = (): void => {
         server.closeIdleConnections();
+        // Node counts one that was only opened (browsers do it ahead) as busy until its head is overdue.
+        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
         cancelSweep = clock.at(clock.now().mono + SWEEP_MS, sweep);
       };
       sweep();

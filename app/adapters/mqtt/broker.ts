@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { Aedes, type AuthenticateError } from 'aedes';
 import type { Logger } from 'pino';
 import { AppError, systemCode } from '../../errors.ts';
@@ -46,7 +46,10 @@ export function makePassword(random: Uint8Array): string {
 /** Resolves when it listens. Rejects with AppError `broker_failed` (details: host, port, system code). */
 export async function embeddedBroker(options: BrokerOptions): Promise<Broker> {
   const aedes = await makeAedes(options);
+  const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
     const stream = clientStream(socket, LIMITS, () => `auto-${randomBytes(8).toString('hex')}`);
     aedes.handle(stream);
   });
@@ -68,6 +71,8 @@ export async function embeddedBroker(options: BrokerOptions): Promise<Broker> {
     close: async () => {
       const closed = new Promise<void>((done) => server.close(() => done()));
       await new Promise<void>((done) => aedes.close(done));
+      // Those that never said who they are: the broker does not know them.
+      for (const socket of sockets) socket.destroy();
       await closed;
     },
   };

@@ -127,6 +127,16 @@ test('a kept-alive connection does not hold up a close', async (t) => {
   await closed;
 });
 
+test('a connection that asked for nothing, as browsers open ahead, does not hold up a close', async (t) => {
+  const { port, server } = await startEdge(t);
+  const silent = connect(port, '127.0.0.1');
+  const gone = once(silent, 'close');
+  // The server has taken it when it answers one that came after it.
+  await ask(port, { path: '/healthz' });
+  await server.close(3_600_000);
+  await gone;
+});
+
 test('an answer that takes longer than the grace is cut', async (t) => {
   const { modelApi, answer } = heldModel();
   const { port, server, clock } = await startEdge(t, { modelApi });

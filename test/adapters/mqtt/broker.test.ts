@@ -204,3 +204,12 @@ describe('a made password', () => {
     assert.throws(() => makePassword(new Uint8Array(8)), { code: 'internal' });
   });
 });
+
+it('a connection that never says who it is does not hold up the end', { timeout: 5_000 }, async () => {
+  const broker = await open();
+  const silent = tcp(broker.port, '127.0.0.1');
+  const gone = once(silent, 'close');
+  await (await listener(broker.url, account)).close();
+  await broker.close();
+  await gone;
+});
