@@ -17,6 +17,7 @@ import type {
 import type { Speed, Timings } from './core/speed.ts';
 import type { ExitEvidence, HostMemory, Need, Now, Placement, Problem, Profile } from './core/types.ts';
 import type { View } from './core/view.ts';
+import type { Harm, OtherContainer } from './ports/drills.ts';
 
 /** Time, so that tests can move it. */
 export interface Clock {
@@ -75,6 +76,13 @@ export interface Containers {
    */
   remove(instance: InstanceId, how: 'gentle' | 'kill'): Promise<{ memoryBack: boolean }>;
   removeContainer(engine: string, container: string): Promise<void>;
+  /**
+   * For a drill, on one of our own instances. Rejects with AppError `not_possible` where the engine cannot do
+   * it, in its own words.
+   */
+  harm(instance: InstanceId, how: Harm): Promise<void>;
+  /** Rejects with AppError `docker_unreachable`. */
+  others(): Promise<readonly OtherContainer[]>;
   /** Working memory of every running container that is not ours, summed (bytes); null where it cannot be read. */
   servicesMemory(): Promise<number | null>;
   /** Stops following; with `holders` the holder containers are removed as well. */

@@ -1,11 +1,10 @@
 /** The composition: makes the parts, connects them around the loop, and ends them in the right order. */
 import { availableParallelism } from 'node:os';
-import { dockerContainers } from './adapters/docker/containers.ts';
 import { estimator } from './adapters/gguf/estimator.ts';
 import { modelFiles } from './adapters/gguf/model-files.ts';
 import { detectGpus } from './adapters/host/gpus.ts';
 import { host as hostMemory } from './adapters/host/memory.ts';
-import { type Config, type LoadedConfig, type ParsedConfig, resolveImages } from './config.ts';
+import type { Config, LoadedConfig, ParsedConfig } from './config.ts';
 import type { FactBody } from './core/facts.ts';
 import type { Input } from './core/inputs.ts';
 import type { InstanceId } from './core/request.ts';
@@ -16,7 +15,8 @@ import { makeGate } from './gate.ts';
 import type { Log } from './log.ts';
 import { type Loop, makeLoop } from './loop.ts';
 import type { Clock } from './ports.ts';
-import { engineSockets } from './serve/engines.ts';
+import { drillEdge } from './serve/drills.ts';
+import { engineContainers } from './serve/engines.ts';
 import { healthOf } from './serve/health.ts';
 import { watchedHost } from './serve/host-watch.ts';
 import { httpEdge } from './serve/http.ts';
@@ -68,17 +68,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const state = await openStateFolder(config.paths.state, { clock, log, sink });
   const { store, events } = state;
 
-  const containers = dockerContainers({
-    home: config.mqtt.instance,
-    owner: store.state().owner,
-    engines: engineSockets(config),
-    holderImage: resolveImages(config).cpu,
-    models: { here: config.paths.models, onHost: config.paths.modelsOnHost },
-    network: config.network,
-    clock,
-    log: log.logger,
-  });
-
+  const { containers, arm } = engineContainers(config, store.state().owner, clock, log);
   const waiters = makeWaiters();
   const host = watchedHost(hostMemory(), containers);
   let newest = events.seq;
@@ -141,6 +131,20 @@ export async function serve(parts: ServeParts): Promise<Service> {
       wasUp = up;
     },
   });
+  let url = '';
+  const drilling = await drillEdge({
+    file: state.drillsFile,
+    loop,
+    gate,
+    events,
+    containers,
+    arm,
+    host,
+    url: () => url,
+    key: () => source.config().security.apiKeys[0] ?? null,
+    clock,
+    log,
+  });
   const http = httpEdge({
     config: source.config,
     gate,
@@ -148,6 +152,8 @@ export async function serve(parts: ServeParts): Promise<Service> {
     containers,
     events,
     settings: source.settings,
+    drills: drilling.drills,
+    isDrill: drilling.isOurs,
     health: () => healthOf(loop.state, mqtt.up()),
     clock,
     log,
@@ -155,6 +161,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
   closeConnections = http.models.closeConnections;
 
   const { host: at, port } = await http.server.listen();
+  url = `http://${at === '0.0.0.0' || at === '::' ? '127.0.0.1' : at}:${port}`;
   await containers.open(submit);
   await mqtt.start();
 
@@ -180,7 +187,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
   ];
 
   return {
-    url: `http://${at === '0.0.0.0' || at === '::' ? '127.0.0.1' : at}:${port}`,
+    url,
     reload,
     async stop() {
       for (const end of endings) end();

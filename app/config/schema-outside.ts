@@ -1,5 +1,6 @@
 /** The keys for MQTT and schedules. */
 import { z } from 'zod';
+import { DRILL_SCENARIOS } from '../core/drill.ts';
 import { cronProblem } from './cron-form.ts';
 import { choice, host, name, secret, section, slug, text, wholeNumber, yesNo } from './leaves.ts';
 
@@ -54,21 +55,6 @@ export const mqttSchema = z
   .prefault({})
   .meta({ description: 'MQTT and Home Assistant.' });
 
-const SCENARIOS = [
-  'kill',
-  'oom-load',
-  'oom-runtime',
-  'long-prompt',
-  'second-model',
-  'hang',
-  'gpu-gone',
-  'cancel',
-  'concurrent',
-  'tools',
-  'image',
-  'controller-restart',
-] as const;
-
 export const scheduleSchema = z
   .strictObject(
     {
@@ -87,7 +73,7 @@ export const scheduleSchema = z
       mode: choice(['auto', 'gpu', 'cpu', 'off'])
         .optional()
         .meta({ description: 'The mode, for `do: mode`.' }),
-      scenario: choice(SCENARIOS).optional().meta({ description: 'The scenario, for `do: drill`.' }),
+      scenario: choice(DRILL_SCENARIOS).optional().meta({ description: 'The scenario, for `do: drill`.' }),
     },
     { error: 'a section with at least cron and do' },
   )

@@ -4,6 +4,7 @@
  * acquits all of them where somebody or something else ended the instance.
  */
 import type { Decision } from './changes.ts';
+import { isDrilled } from './drill.ts';
 import { hasFreeSlot, type Instance } from './instance.ts';
 import { choices } from './placement.ts';
 import { convicts } from './reason.ts';
@@ -38,7 +39,7 @@ export function deathOf(
 ): Death {
   const before = request.aloneDeaths + openDeaths(state, request.id);
   const was = { alone: false, aloneDeaths: before, suspect: request.suspectOf !== null };
-  if (failure.kind !== 'reset' || instance === undefined || isExcused(instance)) return was;
+  if (failure.kind !== 'reset' || instance === undefined || isExcused(state, instance)) return was;
   const inFlight = instance.inFlight ?? [...instance.leases];
   if (inFlight.length > 1) return { ...was, suspect: true };
   // Docker's word can come before the socket's: then this death is counted already.
@@ -47,8 +48,8 @@ export function deathOf(
 }
 
 /** Keeps who was in flight when the instance died; the first report of it counts. */
-export function seeDeath(out: Decision, instance: Instance): void {
-  if (instance.inFlight !== null || isExcused(instance)) return;
+export function seeDeath(out: Decision, state: State, instance: Instance): void {
+  if (instance.inFlight !== null || isExcused(state, instance)) return;
   out.changes.push({ type: 'death_seen', instance: instance.id, inFlight: [...instance.leases] });
 }
 
@@ -61,7 +62,7 @@ export function judgeDeath(
   evidence: ExitEvidence,
   reason: Reason,
 ): void {
-  const guilty = convicts(reason, evidence);
+  const guilty = convicts(reason, evidence) && !isDrilled(state, instance.model);
   for (const id of inFlight) {
     const request = state.requests.get(id);
     if (request === undefined) continue;
@@ -153,7 +154,8 @@ function openDeaths(state: State, request: RequestId): number {
 }
 
 /** Its sockets broke by our own hand, or by somebody's whom Docker named: no request is the cause. */
-function isExcused({ phase }: Instance): boolean {
+function isExcused(state: State, { phase, model }: Instance): boolean {
+  if (isDrilled(state, model)) return true;
   if (phase.state === 'stopping' || phase.state === 'stuck') return true;
   if (phase.state === 'draining') return phase.why === 'shutdown' || isOutside(phase.reason);
   return phase.state === 'failed' && isOutside(phase.reason);

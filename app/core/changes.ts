@@ -1,5 +1,6 @@
 /** Changes: what becomes different in the state. Folded by `evolve`, counted, then dropped. */
 
+import type { Drill } from './drill.ts';
 import type { Effect } from './effects.ts';
 import type { FactBody } from './facts.ts';
 import type { Measured } from './inputs.ts';
@@ -128,6 +129,7 @@ export type Change =
   | { readonly type: 'command_added'; readonly command: PendingCommand }
   | { readonly type: 'command_done'; readonly id: number }
   | { readonly type: 'shutdown_set'; readonly shutdown: Shutdown }
+  | { readonly type: 'drill_set'; readonly drill: Drill | null }
   /** Something comes due at this moment. */
   | { readonly type: 'due_at'; readonly at: number }
   | { readonly type: 'due_reset'; readonly at: number };

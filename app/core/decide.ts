@@ -6,6 +6,7 @@ import type { Instance } from './instance.ts';
 import { onReceived } from './on-arrival.ts';
 import { onAbandoned, onAttemptEnded } from './on-attempt.ts';
 import { onCommand, onConfigured } from './on-command.ts';
+import { onDrill } from './on-drill.ts';
 import { onObserved, onReachable, onUnreachable } from './on-engine.ts';
 import { onExited, onReady, onRemoved, onStartFailed, onStopped, onStuck } from './on-instance.ts';
 import { onShutdown } from './shutdown.ts';
@@ -42,6 +43,12 @@ export function decide(state: State, input: Input, now: Now): Decision {
     case 'shutdown':
       onShutdown(out, state, now);
       break;
+    case 'drill_began':
+    case 'drill_eased':
+    case 'drill_sealed':
+    case 'drill_ended':
+      onDrill(out, state, input, now);
+      break;
     default:
       decideReport(out, state, input, now);
   }
@@ -59,7 +66,11 @@ type Report = Exclude<
       | 'tick'
       | 'configured'
       | 'command'
-      | 'shutdown';
+      | 'shutdown'
+      | 'drill_began'
+      | 'drill_eased'
+      | 'drill_sealed'
+      | 'drill_ended';
   }
 >;
 

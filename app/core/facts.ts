@@ -1,6 +1,7 @@
 /**
  * Facts: what happened, numbered, durable, told to every sink. The names and fields are the event contract.
  */
+import type { DrillScenario, DrillVerdict } from './drill.ts';
 import type { SettingChange, SettingValue } from './request.ts';
 import type { Mode, Placement, Reason } from './types.ts';
 
@@ -79,6 +80,9 @@ export interface FactBody {
   readonly attempts?: number;
   /** Our stable code of a failed request. */
   readonly code?: string;
+  /** What a drill does, and what it found; `detail` says why. */
+  readonly scenario?: DrillScenario;
+  readonly verdict?: DrillVerdict;
 }
 
 /** A fact as told: `seq` grows by one and survives restarts, `time` is ISO 8601 with zone. */

@@ -28,6 +28,7 @@ export const modelFolds: Pick<
   | 'command_added'
   | 'command_done'
   | 'shutdown_set'
+  | 'drill_set'
   | 'due_at'
   | 'due_reset'
 > = {
@@ -104,6 +105,9 @@ export const modelFolds: Pick<
   shutdown_set: (state, { shutdown }) => {
     state.shutdown = shutdown;
     due(state, shutdown.deadline);
+  },
+  drill_set: (state, { drill }) => {
+    state.drill = drill;
   },
   due_at: (state, { at }) => due(state, at),
   due_reset: (state, { at }) => {

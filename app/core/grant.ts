@@ -1,6 +1,7 @@
 /** Giving a request an instance, or a place in the queue. */
 import { mayTake } from './blame.ts';
 import type { Decision } from './changes.ts';
+import { waitsForDrill } from './drill.ts';
 import type { Instance } from './instance.ts';
 import { choices } from './placement.ts';
 import type { Request } from './request.ts';
@@ -40,6 +41,7 @@ export function grant(
 
 /** A ready instance with a free slot, of the best placement that has one. */
 export function freeInstance(state: State, model: Model, request: Request, now: Now): Instance | null {
+  if (waitsForDrill(state, request)) return null;
   const order = choices(state, model, request, now.mono);
   let best: Instance | null = null;
   let bestRank = order.length;

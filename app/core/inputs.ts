@@ -2,6 +2,7 @@
  * Everything that can reach the core: what people ask, what parts report, what time brings. An effect's
  * result comes back as an input too.
  */
+import type { DrillScenario, DrillVerdict } from './drill.ts';
 import type { Command, InstanceId, NewRequest, Outcome, RequestId, SettingChange } from './request.ts';
 import type { Timings } from './speed.ts';
 import type { ExitEvidence, HostMemory, Need, Placement, Policy, Problem } from './types.ts';
@@ -84,4 +85,16 @@ export type Input =
   | { readonly type: 'problem_seen'; readonly problem: Problem }
   | { readonly type: 'problem_gone'; readonly code: string; readonly model?: string }
   | { readonly type: 'broker_changed'; readonly up: boolean; readonly detail: string | null }
+  // A drill.
+  | {
+      readonly type: 'drill_began';
+      readonly id: string;
+      readonly scenario: DrillScenario;
+      readonly model: string;
+    }
+  /** Its failure was made: other requests may go where they can. */
+  | { readonly type: 'drill_eased' }
+  /** It is about to make its failure once more. */
+  | { readonly type: 'drill_sealed' }
+  | { readonly type: 'drill_ended'; readonly verdict: DrillVerdict; readonly why: string }
   | { readonly type: 'shutdown' };

@@ -69,6 +69,7 @@ function newRequest(state: State, model: Model, arrived: NewRequest, now: Now): 
     neverReplay: arrived.neverReplay,
     client: arrived.client,
     background: arrived.background,
+    drill: arrived.drill ?? false,
     receivedAt: now.mono,
     deadlineAt: now.mono + deadline,
     ticket: 0,

@@ -109,7 +109,7 @@ function onFailure(
   if (blamed) {
     const reason = reasonOfFailure(failure);
     out.changes.push({ type: 'attempt_failed', request: request.id, placement, failure: reason });
-    if (instance !== undefined && failure.kind === 'reset') seeDeath(out, instance);
+    if (instance !== undefined && failure.kind === 'reset') seeDeath(out, state, instance);
     if (instance !== undefined) takeOut(out, state, instance, reason, now);
   }
   if (verdict.do === 'fail') {

@@ -2,6 +2,7 @@
 import { hostBytes } from './admission.ts';
 import { judgeDeath, seeDeath } from './blame.ts';
 import type { Decision } from './changes.ts';
+import { isDrilled } from './drill.ts';
 import type { Measured } from './inputs.ts';
 import { about, type Instance } from './instance.ts';
 import { reasonOfExit } from './reason.ts';
@@ -88,7 +89,7 @@ export function onExited(
     if (evidence.killedOutside) onStopped(out, state, instance, 'killed_outside', now);
     return;
   }
-  seeDeath(out, instance);
+  seeDeath(out, state, instance);
   out.effects.push({ type: 'close_connections', instance: instance.id });
   out.effects.push({ type: 'remove_instance', instance: instance.id, how: 'kill', examine: false });
   if (phase.state === 'ready') beginOutage(out, state, instance, 'exit', null, now);
@@ -154,10 +155,11 @@ function examined(
   renameOutage(out, state, instance, reason, detail);
 }
 
-/** A kill by our own limit shows that the estimate was short: the limit is raised once. */
+/** A kill by our own limit shows that the estimate was short: the limit is raised once; not after a drill. */
 function raiseLimit(out: Decision, state: State, instance: Instance, reason: Reason): boolean {
   const { hash } = instance.profile;
   if (reason !== 'memory_limit' || state.raisedLimits.has(hash)) return false;
+  if (isDrilled(state, instance.model)) return false;
   out.changes.push({ type: 'limit_raised', hash });
   return true;
 }

@@ -19,6 +19,8 @@ export interface NewRequest {
   readonly stream: boolean;
   /** `Llamastead-Replay: never`. */
   readonly neverReplay: boolean;
+  /** It is the running drill's own. */
+  readonly drill?: boolean;
   /** Until the grant: monotonic ms; null: the configured one. */
   readonly deadlineMs: number | null;
   /** Whom it counts for in the line: never a secret, never shown. */
@@ -90,6 +92,7 @@ export interface Request {
   readonly neverReplay: boolean;
   readonly client: string;
   readonly background: boolean;
+  readonly drill: boolean;
   readonly receivedAt: number;
   readonly deadlineAt: number;
   /** Its client's turn in the line: the lowest has waited longest. */

@@ -4,6 +4,7 @@
  */
 import { endJudged } from './blame.ts';
 import { type Decision, isEmpty, noDecision } from './changes.ts';
+import { isDrilled } from './drill.ts';
 import { giveUp, giveUpWish } from './give-up.ts';
 import { freeInstance, grant } from './grant.ts';
 import { hasFreeSlot } from './instance.ts';
@@ -143,7 +144,7 @@ function answerCommands(out: Decision, state: State): void {
 
 /** Loaded, wished for, waited for, or used within its idle limit: worth bringing back. */
 function isInUse(state: State, model: Model, own: ModelState, now: Now): boolean {
-  if (model.keepLoaded || own.wanted !== null) return true;
+  if (model.keepLoaded || own.wanted !== null || isDrilled(state, model.name)) return true;
   if (instancesOf(state, model.name).some((one) => one.phase.state === 'ready')) return true;
   if (isAwaited(state, model.name)) return true;
   if (own.lastUsed === null) return false;

@@ -32,6 +32,11 @@ export function snapshot(
     memory: policy && memoryView(state, policy),
     gpus: (policy?.gpus ?? []).map((gpu) => gpuView(state, gpu)),
     problems: [...state.problems.values()],
+    drill: state.drill && {
+      scenario: state.drill.scenario,
+      model: state.drill.model,
+      since: when(state.drill.since),
+    },
     counters: { ...state.counters },
     lastFailover: last && { time: iso(last.at), model: last.model, reason: last.reason },
   };

@@ -1,4 +1,5 @@
 /** The one state that the loop owns. Only `evolve` writes it. */
+import type { Drill } from './drill.ts';
 import type { Instance } from './instance.ts';
 import type { Command, InstanceId, Request, RequestId } from './request.ts';
 import type { Speed } from './speed.ts';
@@ -89,6 +90,8 @@ export interface State {
   /** The earliest moment at which something may come due (monotonic ms); Infinity: nothing. */
   nextDue: number;
   shutdown: Shutdown | null;
+  /** The drill that runs. */
+  drill: Drill | null;
   readonly counters: { requests: number; failed: number; failovers: number };
   lastFailover: { readonly at: number; readonly model: string; readonly reason: Reason } | null;
   /** Grows with every fold: readers of the view see by it whether something changed. */
@@ -126,6 +129,7 @@ export function emptyState(carried: Partial<Carried> = {}): State {
     commands: new Map(),
     nextDue: Number.POSITIVE_INFINITY,
     shutdown: null,
+    drill: null,
     counters: { requests: 0, failed: 0, failovers: 0, ...carried.counters },
     lastFailover: carried.lastFailover ?? null,
     version: 0,

@@ -1,6 +1,7 @@
 /** What becomes of instances by themselves: idle ones go, drained ones are removed, failovers are told. */
 import { hostBytes } from './admission.ts';
 import type { Decision } from './changes.ts';
+import { isDrilled } from './drill.ts';
 import { about, type Instance, type UnloadWhy } from './instance.ts';
 import { drain } from './on-command.ts';
 import { allowedPlacements, profileOf } from './placement.ts';
@@ -24,7 +25,8 @@ export function unloadIdle(out: Decision, state: State, now: Now): void {
   for (const instance of state.instances.values()) {
     if (instance.phase.state !== 'ready' || instance.leases.size > 0) continue;
     if (isAwaited(state, instance.model)) continue;
-    if (idleIsOver(state, instance, now)) stop(out, instance, 'idle', now);
+    if (idleIsOver(state, instance, now) && !isDrilled(state, instance.model))
+      stop(out, instance, 'idle', now);
     else if (isSuperseded(state, instance)) stop(out, instance, 'recovered', now);
   }
 }

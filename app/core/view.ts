@@ -2,6 +2,7 @@
  * What the outside sees of the state: `/admin/state`, the page, MQTT. Sizes in bytes, times ISO 8601 with
  * zone, durations in seconds.
  */
+import type { DrillScenario } from './drill.ts';
 import type { GpuKind, Mode, ModelStatus, Need, Placement, Problem, Reason } from './types.ts';
 
 export type InstanceStateName = 'starting' | 'ready' | 'draining' | 'stopping' | 'failed' | 'stuck';
@@ -98,6 +99,13 @@ export interface Counters {
   readonly failovers: number;
 }
 
+/** The drill that runs. */
+export interface DrillView {
+  readonly scenario: DrillScenario;
+  readonly model: string;
+  readonly since: string;
+}
+
 export interface View {
   readonly seq: number;
   readonly time: string;
@@ -112,6 +120,7 @@ export interface View {
   readonly memory: MemoryView | null;
   readonly gpus: readonly GpuView[];
   readonly problems: readonly Problem[];
+  readonly drill: DrillView | null;
   readonly counters: Counters;
   readonly lastFailover: {
     readonly time: string;

@@ -1,8 +1,26 @@
-/** The engines that can be used now: those on a local socket. */
-import type { EngineConfig } from '../adapters/docker/containers.ts';
-import type { Config } from '../config.ts';
+/** The engines that can be used now, those on a local socket, and the containers on them. */
+import { dockerContainers, type EngineConfig } from '../adapters/docker/containers.ts';
+import { type Config, resolveImages } from '../config.ts';
+import { type FaultyStarts, faultyStarts } from '../inspect/drill/faulty-starts.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../ports.ts';
 
-export function engineSockets(config: Config): Readonly<Record<string, EngineConfig>> {
+/** `owner`: the uuid in our label. */
+export function engineContainers(config: Config, owner: string, clock: Clock, log: Log): FaultyStarts {
+  const containers = dockerContainers({
+    home: config.mqtt.instance,
+    owner,
+    engines: engineSockets(config),
+    holderImage: resolveImages(config).cpu,
+    models: { here: config.paths.models, onHost: config.paths.modelsOnHost },
+    network: config.network,
+    clock,
+    log: log.logger,
+  });
+  return faultyStarts(containers);
+}
+
+function engineSockets(config: Config): Readonly<Record<string, EngineConfig>> {
   const sockets: Record<string, EngineConfig> = {};
   for (const [name, engine] of Object.entries(config.engines)) {
     if ('socket' in engine) sockets[name] = { socket: engine.socket };

@@ -7,6 +7,7 @@ import type { Config } from '../config.ts';
 import { UNKNOWN_SPEED } from '../core/speed.ts';
 import type { State } from '../core/state.ts';
 import type { Log } from '../log.ts';
+import type { Drills } from '../ports/drills.ts';
 import type { Clock, Containers, EventLog, Gate, Settings } from '../ports.ts';
 import type { Health } from './health.ts';
 
@@ -21,6 +22,8 @@ export interface HttpParts {
   readonly containers: Pick<Containers, 'address'>;
   readonly events: EventLog;
   readonly settings: Settings;
+  readonly drills: Drills;
+  readonly isDrill: (mark: string) => boolean;
   readonly health: () => Health;
   readonly clock: Clock;
   readonly log: Log;
@@ -61,6 +64,7 @@ export function httpEdge(parts: HttpParts): HttpEdge {
       };
     },
     catalog: () => gate.view().models,
+    isDrill: parts.isDrill,
     clock,
     metrics,
     log,
@@ -71,6 +75,7 @@ export function httpEdge(parts: HttpParts): HttpEdge {
     gate,
     events,
     settings,
+    drills: parts.drills,
     security: () => config().security,
     health: parts.health,
     metrics,

@@ -17,6 +17,7 @@ export interface StateFolder {
   readonly events: WritableEventLog;
   readonly settingsFile: JsonFile;
   readonly mqttFile: JsonFile;
+  readonly drillsFile: JsonFile;
   readonly problems: readonly Problem[];
 }
 
@@ -45,7 +46,9 @@ export async function openStateFolder(
     notice: (text) => log.logger.warn(text),
     ...sink,
   });
-  return { store, events, settingsFile: jsonFile(join(folder, 'settings.json')), mqttFile, problems };
+  const settingsFile = jsonFile(join(folder, 'settings.json'));
+  const drillsFile = jsonFile(join(folder, 'drills.json'));
+  return { store, events, settingsFile, mqttFile, drillsFile, problems };
 }
 
 /** Totals, learned speeds and the last failover go on where the run before ended. */

@@ -227,6 +227,58 @@ export function containersContract(name: string, engine: () => BenchEngine, time
       assert.ok(bytes !== null && bytes > 0);
     });
 
+    test("a drill's kill is told as one from outside, and its pause as a pause", async (t) => {
+      const { containers, reports } = await home(t);
+      good(await containers.start(planFor(engine(), 'i1')));
+      good(await containers.start(planFor(engine(), 'i2')));
+      const exited = reports.next('instance_exited');
+      await containers.harm('i1', 'kill');
+      assert.deepEqual([(await exited).instance, (await exited).evidence.killedOutside], ['i1', true]);
+      const paused = reports.next('instance_paused');
+      await containers.harm('i2', 'pause');
+      assert.equal((await paused).instance, 'i2');
+    });
+
+    test('a starved instance has hardly more memory than it uses, and still runs', async (t) => {
+      const { containers, docker } = await home(t);
+      const { container } = good(await containers.start(planFor(engine(), 'i1')));
+      await containers.harm('i1', 'starve');
+      const { HostConfig, State } = await docker.getContainer(container).inspect();
+      assert.ok((HostConfig.Memory ?? 0) > 0 && (HostConfig.Memory ?? 0) < 600 * MIB, `${HostConfig.Memory}`);
+      assert.equal(State.Running, true);
+    });
+
+    test('a drill on what is not there, or not running, is refused in words', async (t) => {
+      const { containers, reports } = await home(t);
+      const notPossible = (error: unknown) => error instanceof AppError && error.code === 'not_possible';
+      await assert.rejects(containers.harm('nobody', 'kill'), notPossible);
+      const { container } = good(await containers.start(planFor(engine(), 'i1')));
+      const exited = reports.next('instance_exited');
+      await engine().crash(container);
+      await exited;
+      await assert.rejects(containers.harm('i1', 'pause'), notPossible);
+    });
+
+    test('the containers of others are listed with their start, ours are not', async (t) => {
+      const { containers, docker } = await home(t);
+      const plain = await stranger(docker, engine(), {});
+      const foreign = await stranger(docker, engine(), { [LABELS.owner]: randomUUID() });
+      t.after(() =>
+        Promise.all([plain, foreign].map((id) => docker.getContainer(id).remove({ force: true }))),
+      );
+      const { container } = good(await containers.start(planFor(engine(), 'i1')));
+      const listed = new Map((await containers.others()).map((other) => [other.container, other]));
+      assert.equal(listed.get(plain)?.running, true);
+      assert.deepEqual(listed.get(plain)?.gpus, []);
+      assert.equal(listed.get(plain)?.ofAnotherHome, false);
+      assert.equal(listed.get(foreign)?.ofAnotherHome, true);
+      assert.equal(listed.has(container), false);
+      await docker.getContainer(plain).kill();
+      await docker.getContainer(plain).start();
+      const again = (await containers.others()).find((other) => other.container === plain);
+      assert.notEqual(again?.startedAt, listed.get(plain)?.startedAt);
+    });
+
     test('a leftover of ours is removed by its id', async (t) => {
       const { containers, docker, owner, own } = await home(t);
       const id = await stranger(docker, engine(), { [LABELS.owner]: owner, [LABELS.role]: 'instance' });

@@ -164,6 +164,7 @@ export function homeView(change: Partial<View> = {}): View {
     memory: null,
     gpus: [],
     problems: [],
+    drill: null,
     counters: { requests: 0, failed: 0, failovers: 0 },
     lastFailover: null,
     ...change,

@@ -7,6 +7,7 @@ import { createMetrics } from '../../app/adapters/http/metrics.ts';
 import type { HttpServerOptions } from '../../app/adapters/http/options.ts';
 import type { Security } from '../../app/adapters/http/security/guard.ts';
 import { httpServer } from '../../app/adapters/http/server.ts';
+import type { Drills } from '../../app/ports/drills.ts';
 import { manualClock } from './clock.ts';
 import { homeView, memoryLog, memorySettings, recordingGate } from './edge-fakes.ts';
 
@@ -23,6 +24,7 @@ export async function startEdge(t: TestContext, change: Partial<HttpServerOption
     'memory.budget': 'auto',
     'failover.resume': 'same-file',
   });
+  const drills: Drills = { run: () => Promise.reject(new Error('no drill here')), reports: () => [] };
   const metrics = createMetrics({ gate, events });
   const logged: { readonly level: string; readonly fields: object; readonly message: string }[] = [];
   const write = (level: string) => (fields: object, message: string) =>
@@ -33,6 +35,7 @@ export async function startEdge(t: TestContext, change: Partial<HttpServerOption
     gate,
     events,
     settings,
+    drills,
     security: () => OPEN,
     health: () => ({ alive: true, ready: true, reasons: [] }),
     metrics,
@@ -49,7 +52,7 @@ export async function startEdge(t: TestContext, change: Partial<HttpServerOption
     await closed;
     metrics.close();
   });
-  return { server, port, clock, events, gate, settings, metrics, logged };
+  return { server, port, clock, events, gate, settings, drills, metrics, logged };
 }
 
 export interface Ask {

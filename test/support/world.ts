@@ -49,6 +49,7 @@ export interface World {
     readonly background?: boolean;
     /** Hash of its body; each has one of its own otherwise. */
     readonly body?: string;
+    readonly drill?: boolean;
   }): number;
   end(request: number, outcome?: Outcome): void;
   /** The newest grant of a request, if it is granted and running. */
@@ -169,6 +170,7 @@ export function makeWorld(options: WorldOptions): World {
       model = 'chat',
       deadlineMs,
       neverReplay = false,
+      drill = false,
       client = 'someone',
       background = false,
       body,
@@ -185,6 +187,7 @@ export function makeWorld(options: WorldOptions): World {
           path: '/v1/chat/completions',
           stream: true,
           neverReplay,
+          drill,
           deadlineMs: deadlineMs ?? null,
           client,
           background,

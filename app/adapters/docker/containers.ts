@@ -49,6 +49,14 @@ export function dockerContainers(options: DockerOptions): Containers {
       if (engine === undefined) throw new AppError('unknown_engine', `there is no engine named ${name}`);
       await engine.removeContainer(name, container);
     },
+    async harm(instance, how) {
+      const engine = having(instance);
+      if (engine === undefined) throw new AppError('not_possible', 'there is no such instance');
+      await engine.harm(instance, how);
+    },
+    async others() {
+      return (await Promise.all([...engines.values()].map((engine) => engine.others()))).flat();
+    },
     async servicesMemory() {
       const sums = await Promise.all([...engines.values()].map((engine) => engine.servicesMemory()));
       return sums.reduce<number | null>((sum, it) => (sum === null || it === null ? null : sum + it), 0);

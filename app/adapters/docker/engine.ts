@@ -11,11 +11,13 @@ import type { EngineContext } from './context.ts';
 import { examined } from './evidence.ts';
 import { following } from './following.ts';
 import { guarded } from './guarded.ts';
+import { harm } from './harm.ts';
 import { holders } from './holder.ts';
 import { modelsMount } from './models-mount.ts';
 import { networkName } from './names.ts';
 import type { DockerOptions, EngineConfig } from './options.ts';
 import { TIMING } from './options.ts';
+import { others } from './others.ts';
 import { PORTS, portAllocator } from './port-allocator.ts';
 import { notStarted, registry } from './registry.ts';
 import { removeContainer, removeInstance } from './remove.ts';
@@ -93,6 +95,12 @@ export function engineContainers(
       return entry === undefined ? { memoryBack: true } : removeInstance(context, entry, how);
     },
     removeContainer: (_engine, container) => removeContainer(context, container),
+    async harm(instance, how) {
+      const container = instances.get(instance)?.container ?? null;
+      if (container === null) throw new AppError('not_possible', 'the instance has no container');
+      await harm(context, container, how);
+    },
+    others: () => others(api, owner, connected?.self?.id ?? null),
     servicesMemory: () => servicesMemory(api, options.owner, connected?.self?.id ?? null),
     async close(how) {
       await parts.close();

@@ -15,6 +15,10 @@ export interface Guarded {
   start(container: string): Promise<void>;
   /** Quiet where it does not run or is gone. */
   kill(container: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  /** Throws `docker_refused` where it does not run. */
+  pause(container: string): Promise<void>;
+  /** Without swap. Throws `docker_refused` where it uses more already and the kernel does not take it away. */
+  limitMemory(container: string, bytes: number): Promise<void>;
   /** SIGKILL where it runs, then removal; quiet where it is gone or going. */
   remove(container: string, milliseconds?: number): Promise<void>;
   createNetwork(name: string, labels: Record<string, string>): Promise<string>;
@@ -69,6 +73,12 @@ export function guarded(api: DockerApi, owner: string): Guarded {
     },
     async kill(container, signal) {
       await quietOn([NOT_FOUND, CONFLICT], () => ours(container, (it) => it.kill({ signal })));
+    },
+    async pause(container) {
+      await ours(container, (it) => it.pause());
+    },
+    async limitMemory(container, bytes) {
+      await ours(container, (it) => it.update({ Memory: bytes, MemorySwap: bytes }));
     },
     async remove(container) {
       await quietOn([NOT_FOUND, CONFLICT], () =>

@@ -50,8 +50,23 @@ export const InspectedContainer = z.object({
     OOMKilled: z.boolean().optional(),
     ExitCode: z.number(),
     Error: z.string().optional(),
+    StartedAt: z.string().optional(),
   }),
-  HostConfig: z.object({ NetworkMode: z.string().optional() }),
+  HostConfig: z.object({
+    NetworkMode: z.string().optional(),
+    Runtime: z.string().optional(),
+    Binds: z.array(z.string()).nullish(),
+    Devices: z.array(z.object({ PathOnHost: z.string().optional() })).nullish(),
+    DeviceRequests: z
+      .array(
+        z.object({
+          Driver: z.string().optional(),
+          DeviceIDs: z.array(z.string()).nullish(),
+          Capabilities: z.array(z.array(z.string())).nullish(),
+        }),
+      )
+      .nullish(),
+  }),
   NetworkSettings: z.object({
     Networks: z
       .record(z.string(), z.object({ IPAddress: z.string().optional() }).nullable())

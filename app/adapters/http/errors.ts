@@ -21,6 +21,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   not_found: { status: 404, type: 'not_found_error' },
   unknown_model: { status: 404, type: 'not_found_error' },
   unknown_setting: { status: 404, type: 'not_found_error' },
+  drill_running: { status: 409, type: 'invalid_request_error' },
+  drill_refused: { status: 409, type: 'invalid_request_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
   body_too_large: { status: 413, type: 'invalid_request_error' },
   idempotency_gone: { status: 410, type: 'invalid_request_error', final: true },

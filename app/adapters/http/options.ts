@@ -2,6 +2,7 @@
  * What the HTTP server is made from.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Drills } from '../../ports/drills.ts';
 import type { Clock, EventLog, Gate, Settings } from '../../ports.ts';
 import type { HttpAddress } from './lifecycle.ts';
 import type { Metrics } from './metrics.ts';
@@ -34,6 +35,7 @@ export interface HttpServerOptions {
   readonly gate: Gate;
   readonly events: EventLog;
   readonly settings: Settings;
+  readonly drills: Drills;
   /** Read on each request: a reload may change it. */
   readonly security: () => Security;
   readonly health: () => Health;

@@ -5,6 +5,7 @@ import { negotiated } from '../../../app/adapters/docker/api-version.ts';
 import { engineProblem } from '../../../app/adapters/docker/engine-problem.ts';
 import { isSettled, judge, NO_SIGNS, withEvent } from '../../../app/adapters/docker/exit-signs.ts';
 import { instanceName } from '../../../app/adapters/docker/names.ts';
+import { gpusOf } from '../../../app/adapters/docker/others.ts';
 import { portAllocator } from '../../../app/adapters/docker/port-allocator.ts';
 import { workingMemory } from '../../../app/adapters/docker/services-memory.ts';
 import { networkPlan, type Self } from '../../../app/adapters/docker/whoami.ts';
@@ -177,4 +178,28 @@ test('a problem with the engine says what it is and what to do', () => {
   assert.equal(seen('ETIMEDOUT').code, 'docker_not_answering');
   assert.equal(seen('EPIPE').code, 'docker_failed');
   for (const system of ['ENOENT', 'EACCES']) assert.ok(seen(system).text.includes('/run/d.sock'));
+});
+
+describe('which GPU a foreign container holds', () => {
+  const none = { Labels: {}, Env: [] };
+  const table: [string, Parameters<typeof gpusOf>[0]['HostConfig'], string[], string[]][] = [
+    ['nothing', {}, [], []],
+    ['a render node', { Devices: [{ PathOnHost: '/dev/dri/renderD128' }] }, [], ['dri']],
+    ['AMD compute', { Devices: [{ PathOnHost: '/dev/kfd' }] }, [], ['dri']],
+    ['a bind of the folder', { Binds: ['/dev/dri:/dev/dri:ro'] }, [], ['dri']],
+    ['a folder with such a name', { Binds: ['/data/dev/dri:/x'] }, [], []],
+    ['NVIDIA by request', { DeviceRequests: [{ Driver: '', Capabilities: [['gpu']] }] }, [], ['nvidia']],
+    [
+      'NVIDIA by CDI',
+      { DeviceRequests: [{ Driver: 'cdi', DeviceIDs: ['nvidia.com/gpu=all'] }] },
+      [],
+      ['nvidia'],
+    ],
+    ['NVIDIA by its runtime', { Runtime: 'nvidia' }, ['NVIDIA_VISIBLE_DEVICES=all'], ['nvidia']],
+    ['the runtime alone', { Runtime: 'nvidia' }, ['NVIDIA_VISIBLE_DEVICES=void'], []],
+    ['a device node', { Devices: [{ PathOnHost: '/dev/nvidia0' }] }, [], ['nvidia']],
+  ];
+  for (const [what, HostConfig, Env, expected] of table) {
+    test(what, () => assert.deepEqual(gpusOf({ HostConfig, Config: { ...none, Env } }), expected));
+  }
 });

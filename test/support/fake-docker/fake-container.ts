@@ -32,6 +32,7 @@ export interface FakeContainer {
   status: Status;
   exitCode: number;
   oomKilled: boolean;
+  startedAt: string;
   error: string;
   readonly log: string[];
   /** Open answers of `logs?follow` and `wait`. */

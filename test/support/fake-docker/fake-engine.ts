@@ -128,6 +128,7 @@ export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): Fake
         status: 'created',
         exitCode: 0,
         oomKilled: false,
+        startedAt: '0001-01-01T00:00:00Z',
         error: '',
         log: [],
         followers: new Set(),
@@ -148,6 +149,7 @@ export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): Fake
         throw new Refused(500, refusal);
       }
       container.status = 'running';
+      container.startedAt = new Date().toISOString();
       tell(container, 'start');
       runProgram(container, holderHost, (how) => void end(container, how));
     },
@@ -160,6 +162,7 @@ export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): Fake
       if (!deaf) await end(container, { exitCode: signal === 'SIGKILL' ? 137 : 0, oom: false });
     },
     pause(container) {
+      if (container.status !== 'running') throw new Refused(409, `Container ${container.id} is not running`);
       container.status = 'paused';
       container.llama?.pause();
       tell(container, 'pause');

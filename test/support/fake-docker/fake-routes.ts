@@ -31,6 +31,7 @@ const ROUTES: readonly Route[] = [
   ['POST', /^\/containers\/(\w+)\/kill$/, (call) => call.engine.kill(found(call), signal(call.query))],
   ['POST', /^\/containers\/(\w+)\/stop$/, (call) => call.engine.kill(found(call), 'SIGTERM')],
   ['POST', /^\/containers\/(\w+)\/pause$/, (call) => call.engine.pause(found(call))],
+  ['POST', /^\/containers\/(\w+)\/update$/, update],
   ['POST', /^\/containers\/(\w+)\/wait$/, wait],
   ['DELETE', /^\/containers\/(\w+)$/, (call) => call.engine.remove(found(call))],
   ['GET', /^\/containers\/(\w+)\/logs$/, logs],
@@ -119,7 +120,7 @@ function list({ engine, query }: Call): object[] {
 }
 
 function inspect(container: FakeContainer): object {
-  const { id, name, body, status, exitCode, oomKilled, error, networks } = container;
+  const { id, name, body, status, exitCode, oomKilled, error, networks, startedAt } = container;
   const State = {
     Status: status,
     Running: status === 'running' || status === 'paused',
@@ -127,6 +128,7 @@ function inspect(container: FakeContainer): object {
     OOMKilled: oomKilled,
     ExitCode: exitCode,
     Error: error,
+    StartedAt: startedAt,
   };
   const Networks: Record<string, { IPAddress: string }> = {};
   for (const [network, IPAddress] of networks) {
@@ -141,6 +143,13 @@ function inspect(container: FakeContainer): object {
     NetworkSettings: { Networks },
     Mounts: body['FakeMounts'] ?? [],
   };
+}
+
+async function update(call: Call): Promise<object> {
+  const { Memory } = z.object({ Memory: z.number() }).parse(await json(call.request));
+  const { body } = found(call);
+  body.HostConfig = { ...body.HostConfig, Memory };
+  return { Warnings: [] };
 }
 
 function logs(call: Call): unknown {

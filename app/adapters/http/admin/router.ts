@@ -2,10 +2,12 @@
  * The admin API, mounted at `/admin`.
  */
 import { Router } from 'express';
+import type { Drills } from '../../../ports/drills.ts';
 import type { Clock, EventLog, Gate, Settings } from '../../../ports.ts';
 import { enforce } from '../security/enforce.ts';
 import type { Guard, Security } from '../security/guard.ts';
 import { noStore, pageHeaders } from '../security/headers.ts';
+import { drillRoutes } from './drills.ts';
 import { eventRoutes } from './events.ts';
 import type { Hub } from './hub.ts';
 import { loginRoutes } from './login.ts';
@@ -17,6 +19,7 @@ export interface AdminOptions {
   readonly gate: Gate;
   readonly events: EventLog;
   readonly settings: Settings;
+  readonly drills: Drills;
   readonly security: () => Security;
   readonly guard: Guard;
   readonly hub: Hub;
@@ -36,5 +39,6 @@ export function adminRouter(options: AdminOptions): Router {
   eventRoutes(router, options.events, options.hub);
   modelRoutes(router, options);
   settingsRoutes(router, options.settings);
+  drillRoutes(router, { drills: options.drills, seq: () => options.gate.view().seq });
   return router;
 }

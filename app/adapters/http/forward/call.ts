@@ -31,6 +31,8 @@ export interface Call {
   readonly neverReplay: boolean;
   /** Whom it counts for when there is a line. */
   readonly client: string;
+  /** The running drill sent it. */
+  readonly drill: boolean;
   /** The client's own deadline, ms from `receivedAt`; null: none. */
   readonly deadlineMs: number | null;
   readonly receivedAt: number;

@@ -51,6 +51,12 @@ export function neverReplay(headers: IncomingHttpHeaders): boolean {
   return typeof value === 'string' && value.trim().toLowerCase() === 'never';
 }
 
+/** The mark of a request that a drill sent; null: it has none. */
+export function drillMark(headers: IncomingHttpHeaders): string | null {
+  const value = headers['llamastead-drill'];
+  return typeof value === 'string' ? value : null;
+}
+
 /** Where an answer came from, as its headers tell. */
 export interface AnswerFacts {
   readonly requestId: string;

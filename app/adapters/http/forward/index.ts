@@ -16,7 +16,7 @@ import type { Shared } from './call.ts';
 import { callerOf, clientOf } from './client.ts';
 import { connections } from './connections.ts';
 import { exchange } from './exchange.ts';
-import { deadlineOf, neverReplay, requestIdOf } from './headers.ts';
+import { deadlineOf, drillMark, neverReplay, requestIdOf } from './headers.ts';
 import { answerModels } from './models.ts';
 import type { ForwardSettings, ModelApi, ModelApiOptions } from './options.ts';
 import { PROTOCOLS, type Protocol } from './protocols.ts';
@@ -124,6 +124,7 @@ function receive(shared: Shared, req: IncomingMessage, res: ServerResponse, rece
       body,
       fields: read.fields,
       neverReplay: neverReplay(req.headers),
+      drill: isDrill(shared, req),
       client: clientOf(req, read.fields.user, settings.keysChecked),
       deadlineMs: deadlineOf(req.headers).ms,
     };
@@ -137,6 +138,11 @@ function receive(shared: Shared, req: IncomingMessage, res: ServerResponse, rece
       });
     }
   });
+}
+
+function isDrill({ options }: Shared, { headers }: IncomingMessage): boolean {
+  const mark = drillMark(headers);
+  return mark !== null && options.isDrill?.(mark) === true;
 }
 
 function refuse(

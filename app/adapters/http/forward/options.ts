@@ -66,6 +66,8 @@ export interface ModelApiOptions {
   readonly speedOf: (instance: InstanceId) => Speed;
   readonly settings: () => ForwardSettings;
   readonly catalog: () => readonly CatalogModel[];
+  /** Whether a mark is that of the running drill. Default: none is. */
+  readonly isDrill?: (mark: string) => boolean;
   readonly clock: Clock;
   readonly metrics: ForwardMetrics;
   readonly log: ForwardLog;

@@ -65,6 +65,7 @@ export function homeView(part: Partial<View> = {}): View {
     },
     gpus: [],
     problems: [],
+    drill: null,
     counters: { requests: 12, failed: 1, failovers: 2 },
     lastFailover: null,
     ...part,

@@ -1,0 +1,46 @@
+/**
+ * A drill: a deliberate failure of one model with a report. The core knows which model it runs on, so that
+ * nobody else's request meets the failure and nothing is learned from it.
+ */
+import type { Request } from './request.ts';
+import type { State } from './state.ts';
+
+export const DRILL_SCENARIOS = [
+  'kill',
+  'oom-load',
+  'oom-runtime',
+  'long-prompt',
+  'second-model',
+  'hang',
+  'gpu-gone',
+  'cancel',
+  'concurrent',
+  'tools',
+  'image',
+  'controller-restart',
+] as const;
+
+export type DrillScenario = (typeof DRILL_SCENARIOS)[number];
+
+/** `not_applicable`: it could not be shown on this machine; never a disguised success. */
+export type DrillVerdict = 'passed' | 'failed' | 'not_applicable';
+
+export interface Drill {
+  readonly id: string;
+  readonly scenario: DrillScenario;
+  readonly model: string;
+  /** Monotonic ms. */
+  readonly since: number;
+  /** Requests that are not the drill's own wait: the failure is about to be made. */
+  readonly exclusive: boolean;
+}
+
+/** Whether what happens to this model now is a drill's doing: it convicts nobody and teaches nothing. */
+export function isDrilled(state: State, model: string): boolean {
+  return state.drill?.model === model;
+}
+
+/** Whether a request has to wait until the drill's failure was made. */
+export function waitsForDrill(state: State, request: Pick<Request, 'model' | 'drill'>): boolean {
+  return !request.drill && state.drill !== null && state.drill.exclusive && isDrilled(state, request.model);
+}

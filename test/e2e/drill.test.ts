@@ -1,0 +1,82 @@
+/** Drills on real parts: each scenario fails a real llama-server, and its report says what came of it. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { DrillScenario } from '../../app/core/drill.ts';
+import type { DrillReport } from '../../app/core/drill-report.ts';
+import { ensureBench } from '../home/bench.ts';
+import { chat } from './support/chat.ts';
+import { type Controller, startController } from './support/controller.ts';
+
+let home: Controller;
+let stranger: string;
+
+before(async () => {
+  const { images } = await ensureBench();
+  home = await startController('e2e-drill', {
+    failover: { returnAfter: '1s' },
+    models: { tiny: { file: 'tiny.gguf', context: 2048, parallel: 2 } },
+  });
+  stranger = await home.docker('run', '-d', '--entrypoint', 'sleep', images.cpu, '1000');
+});
+
+after(async () => {
+  await home.docker('rm', '-f', stranger);
+  await home.close();
+});
+
+async function drill(scenario: DrillScenario, model = 'tiny'): Promise<DrillReport> {
+  const response = await home.post('/admin/drill', { scenario, model });
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  return JSON.parse(text) as DrillReport;
+}
+
+/** What every report of a failure has to say when all went well. */
+async function moved(scenario: DrillScenario, reason: string): Promise<DrillReport> {
+  const report = await drill(scenario);
+  const shown = JSON.stringify(report, null, 1);
+  assert.equal(report.verdict, 'passed', shown);
+  assert.deepEqual(
+    report.rounds.map(({ stream, reason: told, from, to }) => ({ stream, told, from, to })),
+    [false, true].map((stream) => ({ stream, told: reason, from: 'gpu', to: 'cpu' })),
+    shown,
+  );
+  for (const round of report.rounds) {
+    assert.ok(round.idKept && round.connectionKept, shown);
+    assert.ok((round.gpuBack ?? 0) > 0 && (round.firstFailure ?? -1) >= 0, shown);
+  }
+  assert.equal(report.rounds[0]?.complete, true, shown);
+  assert.ok((report.memoryLow ?? 0) > 0, shown);
+  assert.ok(report.others.compared > 0, shown);
+  const listed = (await (await fetch(`${home.url}/admin/drills`)).json()) as { reports: DrillReport[] };
+  assert.deepEqual(listed.reports[0], report);
+  assert.equal((await chat(home)).placement, 'gpu', 'the GPU serves again');
+  return report;
+}
+
+test('kill: the answer comes from the CPU, and the GPU comes back', async () => {
+  const report = await moved('kill', 'killed_outside');
+  assert.equal(report.rounds[0]?.outcome, 'moved');
+  assert.equal(report.rounds[0]?.attempts, 2);
+  const started = await home.event('drill_started');
+  assert.deepEqual([started.model, started.scenario], ['tiny', 'kill']);
+  const finished = await home.event('drill_finished');
+  assert.deepEqual([finished.scenario, finished.verdict], ['kill', 'passed']);
+});
+
+test('concurrent: all requests end, each under its own id', async () => {
+  const report = await moved('concurrent', 'killed_outside');
+  assert.deepEqual(
+    report.rounds.map(({ requests }) => requests),
+    [4, 4],
+  );
+});
+
+test('cancel: the backend stops, and nothing is tried again', async () => {
+  const report = await drill('cancel');
+  assert.equal(report.verdict, 'passed', JSON.stringify(report));
+  assert.deepEqual(
+    report.rounds.map(({ outcome }) => outcome),
+    ['cancelled', 'cancelled'],
+  );
+});
