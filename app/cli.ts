@@ -1,5 +1,7 @@
 /** The commands other than `serve`, which the composition root runs itself. */
 import { type CliCommand, HELP } from './cli/command.ts';
+import { type DrillWorld, runDrill } from './cli/drill.ts';
+import { drillLines } from './cli/drill-lines.ts';
 import { askState, statusLines } from './cli/status.ts';
 import { configJsonSchema, type Outside, parseConfig } from './config.ts';
 import { AppError, systemCode } from './errors.ts';
@@ -7,7 +9,7 @@ import { AppError, systemCode } from './errors.ts';
 export { type CliCommand, HELP, parseCommand } from './cli/command.ts';
 
 /** What a command may use of the outside. */
-export interface CliWorld extends Outside {
+export interface CliWorld extends Outside, Pick<DrillWorld, 'confirm' | 'run'> {
   readonly fetch: typeof globalThis.fetch;
   readonly version: string;
   out(text: string): void;
@@ -41,6 +43,8 @@ export async function runCommand(
       return checkConfig(command.config, command.json, world);
     case 'status':
       return status(command, world);
+    case 'drill':
+      return drill(command, world);
   }
 }
 
@@ -93,19 +97,47 @@ function checkConfig(given: string | null, asJson: boolean, world: CliWorld): Ex
 
 /** 0 well, 1 problems or no answer. */
 async function status(command: Extract<CliCommand, { run: 'status' }>, world: CliWorld): Promise<ExitCode> {
-  const url = command.url ?? world.variable('LLAMASTEAD_URL') ?? DEFAULT_URL;
-  if (!URL.canParse(url)) {
-    world.error(`llamastead: ${url} is no URL; expected one such as ${DEFAULT_URL}\n`);
-    return 2;
-  }
+  const controller = controllerOf(command, world);
+  if (controller === null) return 2;
   try {
-    const token = command.token ?? world.variable('LLAMASTEAD_TOKEN') ?? null;
+    const { url, token } = controller;
     const { raw, state } = await askState(world.fetch, url, token);
     world.out(command.json ? json(raw) : `${statusLines(state).join('\n')}\n`);
     return state.problems.length === 0 ? 0 : 1;
   } catch (thrown) {
     return failed(thrown, command.json, world, 1);
   }
+}
+
+/** 0 passed, 1 failed, not applicable, refused or not wanted, 2 wrong use. */
+async function drill(command: Extract<CliCommand, { run: 'drill' }>, world: CliWorld): Promise<ExitCode> {
+  const controller = controllerOf(command, world);
+  if (controller === null) return 2;
+  try {
+    const report = await runDrill(command, controller, {
+      confirm: world.confirm,
+      run: world.run,
+      apiKey: world.variable('LLAMASTEAD_API_KEY') ?? null,
+      say: command.json ? world.error : world.out,
+    });
+    if (report === null) return 1;
+    world.out(command.json ? json(report) : `${drillLines(report).join('\n')}\n`);
+    return report.verdict === 'passed' ? 0 : 1;
+  } catch (thrown) {
+    const code = AppError.from(thrown).code === 'wrong_use' ? 2 : 1;
+    return failed(thrown, command.json, world, code);
+  }
+}
+
+/** Where the running controller is; null: told that it is no URL. */
+function controllerOf(
+  command: { readonly url: string | null; readonly token: string | null },
+  world: CliWorld,
+): { readonly url: string; readonly token: string | null } | null {
+  const url = command.url ?? world.variable('LLAMASTEAD_URL') ?? DEFAULT_URL;
+  if (URL.canParse(url)) return { url, token: command.token ?? world.variable('LLAMASTEAD_TOKEN') ?? null };
+  world.error(`llamastead: ${url} is no URL; expected one such as ${DEFAULT_URL}\n`);
+  return null;
 }
 
 function failed(thrown: unknown, asJson: boolean, world: CliWorld, code: ExitCode): ExitCode {

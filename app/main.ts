@@ -1,6 +1,9 @@
 #!/usr/bin/env node
 /** The program: the only reader of environment, arguments and signals. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
 import pkg from '../package.json' with { type: 'json' };
 import { type CliWorld, parseCommand, readConfigText, runCommand } from './cli.ts';
 import { systemClock } from './clock.ts';
@@ -17,9 +20,27 @@ const world: CliWorld = {
   readFile: (path) => readFileSync(path, 'utf8'),
   fetch: globalThis.fetch,
   version: pkg.version,
+  confirm: process.stdin.isTTY ? confirm : null,
+  run: runInShell,
   out: (text) => process.stdout.write(text),
   error: (text) => process.stderr.write(text),
 };
+
+async function confirm(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(question)).trim());
+  } finally {
+    terminal.close();
+  }
+}
+
+/** What it prints is for people: standard output is the report's. */
+async function runInShell(command: string): Promise<number> {
+  const child = spawn(command, { shell: true, stdio: ['ignore', 2, 2] });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
+}
 
 async function runServe(given: string | null): Promise<void> {
   const { path, text } = readConfigText(given, world);

@@ -20,13 +20,19 @@ export interface OtherContainer {
   readonly ofAnotherHome: boolean;
 }
 
+/** `model`: name or alias; null: the only one. */
+export interface DrillAsked {
+  readonly scenario: string;
+  readonly model: string | null;
+}
+
 /** Deliberate failures with a report. */
 export interface Drills {
   /**
-   * Runs one to its end, which takes minutes. `model` null: the only one. Rejects with AppError
-   * `invalid_request`, `unknown_model`, `mode_off`, `drill_running`, `drill_refused`.
+   * Runs one to its end, which takes minutes; `began` is called when nothing can refuse it any more. Rejects
+   * with AppError `invalid_request`, `unknown_model`, `mode_off`, `drill_running`, `drill_refused`.
    */
-  run(asked: { readonly scenario: string; readonly model: string | null }): Promise<DrillReport>;
+  run(asked: DrillAsked, began?: () => void): Promise<DrillReport>;
   /** Newest first. */
   reports(): readonly DrillReport[];
 }

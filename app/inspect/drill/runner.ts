@@ -21,7 +21,7 @@ export function drillRunner(parts: DrillParts, archive: DrillArchive): Drills {
   let running: string | null = null;
   return {
     reports: archive.reports,
-    async run({ scenario: asked, model: name }) {
+    async run({ scenario: asked, model: name }, began = () => {}) {
       const scenario = readScenario(asked);
       const model = readModel(parts.state, name);
       if (running !== null) throw new AppError('drill_running', `A drill runs already: ${running}.`);
@@ -35,7 +35,7 @@ export function drillRunner(parts: DrillParts, archive: DrillArchive): Drills {
           model: model.name,
           mark: parts.random(),
         };
-        const report = await drill(parts, run, model);
+        const report = await drill(parts, run, model, began);
         archive.add(report);
         return report;
       } finally {
@@ -45,7 +45,7 @@ export function drillRunner(parts: DrillParts, archive: DrillArchive): Drills {
   };
 }
 
-async function drill(parts: DrillParts, run: Run, model: Model): Promise<DrillReport> {
+async function drill(parts: DrillParts, run: Run, model: Model, began: () => void): Promise<DrillReport> {
   const drilled = drilledModel(parts.state, model, parts.limits);
   const startedAt = parts.clock.now();
   const none = notApplicable(run.scenario, model, drilled);
@@ -58,6 +58,7 @@ async function drill(parts: DrillParts, run: Run, model: Model): Promise<DrillRe
   await freeMoment(parts, drilled);
   mayBegin(parts.state, drilled, before, parts.clock.now().mono);
   parts.begin(run);
+  began();
   const low = memoryLow(parts);
   let ending: Ending = { verdict: 'failed', why: 'The drill itself broke off.' };
   try {
