@@ -2,10 +2,13 @@
  * Small honest stand-ins for what the HTTP edge stands on: an event log that keeps the last
  * facts, a gate that records commands, settings in memory.
  */
+
+import type { DrillReport } from '../../app/core/drill-report.ts';
 import type { Fact, FactBody } from '../../app/core/facts.ts';
 import type { Command, CommandResult } from '../../app/core/request.ts';
 import type { ModelView, View } from '../../app/core/view.ts';
 import { AppError } from '../../app/errors.ts';
+import type { DrillAsked, Drills } from '../../app/ports/drills.ts';
 import type { EventLog, Gate, Settings } from '../../app/ports.ts';
 
 export interface MemoryLog extends EventLog {
@@ -90,6 +93,35 @@ export function recordingGate(first: View): RecordingGate {
     finish: (result) => running.shift()?.(result),
     watchers: () => watchers.size,
     views: () => views,
+  };
+}
+
+export interface RecordingDrills extends Drills {
+  readonly asked: DrillAsked[];
+  /** The oldest drill that runs cannot be refused any more. */
+  begin(): void;
+  /** It ends with its report, which is kept, or with an error. */
+  finish(how: DrillReport | AppError): void;
+}
+
+export function recordingDrills(): RecordingDrills {
+  const kept: DrillReport[] = [];
+  const asked: DrillAsked[] = [];
+  const running: { readonly began: () => void; readonly end: (how: DrillReport | AppError) => void }[] = [];
+  return {
+    asked,
+    reports: () => kept,
+    run(what, began = () => {}) {
+      asked.push(what);
+      const { promise, resolve, reject } = Promise.withResolvers<DrillReport>();
+      running.push({ began, end: (how) => (how instanceof AppError ? reject(how) : resolve(how)) });
+      return promise;
+    },
+    begin: () => running[0]?.began(),
+    finish(how) {
+      if (!(how instanceof AppError)) kept.unshift(how);
+      running.shift()?.end(how);
+    },
   };
 }
 

@@ -7,9 +7,8 @@ import { createMetrics } from '../../app/adapters/http/metrics.ts';
 import type { HttpServerOptions } from '../../app/adapters/http/options.ts';
 import type { Security } from '../../app/adapters/http/security/guard.ts';
 import { httpServer } from '../../app/adapters/http/server.ts';
-import type { Drills } from '../../app/ports/drills.ts';
 import { manualClock } from './clock.ts';
-import { homeView, memoryLog, memorySettings, recordingGate } from './edge-fakes.ts';
+import { homeView, memoryLog, memorySettings, recordingDrills, recordingGate } from './edge-fakes.ts';
 
 export const OPEN: Security = { adminToken: null, apiKeys: [], allowedHosts: [] };
 
@@ -24,7 +23,7 @@ export async function startEdge(t: TestContext, change: Partial<HttpServerOption
     'memory.budget': 'auto',
     'failover.resume': 'same-file',
   });
-  const drills: Drills = { run: () => Promise.reject(new Error('no drill here')), reports: () => [] };
+  const drills = recordingDrills();
   const metrics = createMetrics({ gate, events });
   const logged: { readonly level: string; readonly fields: object; readonly message: string }[] = [];
   const write = (level: string) => (fields: object, message: string) =>

@@ -10,6 +10,7 @@ import { httpServer } from '../../../app/adapters/http/server.ts';
 import { systemClock } from '../../../app/clock.ts';
 import type { View } from '../../../app/core/view.ts';
 
+import { type RecordingDrills, recordingDrills } from '../../support/edge-fakes.ts';
 import { type ScriptedChat, scriptedChat } from './scripted-chat.ts';
 import { freePort, type ScriptedHome, scriptedHome } from './scripted-home.ts';
 import { type Wire, wire } from './wire.ts';
@@ -27,6 +28,7 @@ export interface ScriptedServer {
   readonly url: string;
   readonly home: ScriptedHome;
   readonly chat: ScriptedChat;
+  readonly drills: RecordingDrills;
   readonly wire: Wire;
   /** What the server logged as an error: must stay empty. */
   readonly errors: readonly string[];
@@ -40,6 +42,7 @@ export async function scriptedServer(
 ): Promise<ScriptedServer> {
   const home = scriptedHome(first);
   const chat = scriptedChat();
+  const drills = recordingDrills();
   const errors: string[] = [];
   const port = await freePort();
   const server = httpServer({
@@ -48,6 +51,7 @@ export async function scriptedServer(
     gate: home.gate,
     events: home.events,
     settings: home.settings,
+    drills,
     security: () => ({ adminToken, apiKeys: [], allowedHosts: [] }),
     health: () => ({ alive: true, ready: true, reasons: [] }),
     metrics: { contentType: 'text/plain', text: async () => '' },
@@ -62,6 +66,7 @@ export async function scriptedServer(
     url: `http://127.0.0.1:${line.port}/`,
     home,
     chat,
+    drills,
     wire: line,
     errors,
     async close() {

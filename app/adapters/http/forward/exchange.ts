@@ -69,7 +69,18 @@ function waiter(box: Box): Waiter {
 
 function newRequest({ id, requestId, path, fields, neverReplay, drill, deadlineMs, client }: Call) {
   const { model, stream, background } = fields;
-  return { id, externalId: requestId, model, path, stream, neverReplay, drill, deadlineMs, client, background };
+  return {
+    id,
+    externalId: requestId,
+    model,
+    path,
+    stream,
+    neverReplay,
+    drill,
+    deadlineMs,
+    client,
+    background,
+  };
 }
 
 function granted(x: Exchange, grant: Grant): void {

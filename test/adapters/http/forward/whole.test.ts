@@ -126,6 +126,7 @@ test('what the gate is told of a request', async () => {
     path: '/v1/embeddings',
     stream: true,
     neverReplay: true,
+    drill: false,
     deadlineMs: 60_000,
     client: 'address 127.0.0.1',
     background: false,

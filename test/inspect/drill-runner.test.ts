@@ -1,0 +1,196 @@
+/** When a drill begins, waits, is refused or means nothing, on a scripted home. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../app/clock.ts';
+import type { DrillScenario } from '../../app/core/drill.ts';
+import type { Model } from '../../app/core/types.ts';
+import { AppError } from '../../app/errors.ts';
+import type { SeenByClient } from '../../app/inspect/drill/client.ts';
+import { spoiled } from '../../app/inspect/drill/faulty-starts.ts';
+import type { DrillParts } from '../../app/inspect/drill/parts.ts';
+import { drillRunner } from '../../app/inspect/drill/runner.ts';
+import type { OtherContainer } from '../../app/ports/drills.ts';
+import { host, model, policy, profile } from '../support/model.ts';
+import { makeWorld, type World } from '../support/world.ts';
+
+const REJECTED: SeenByClient = {
+  id: 'x',
+  idBack: 'x',
+  end: 'error',
+  error: { code: 'exceed_context_size_error', message: 'too long' },
+  status: 400,
+  placement: 'gpu',
+  attempts: 1,
+  attempt: null,
+  continued: false,
+  pieces: 0,
+  toolCalls: 0,
+  speed: null,
+  firstContentMs: null,
+  endMs: 1,
+};
+
+const jellyfin: OtherContainer = {
+  engine: 'local',
+  container: 'a',
+  name: 'jellyfin',
+  running: true,
+  startedAt: '1',
+  exitCode: 0,
+  oomKilled: false,
+  gpus: ['dri'],
+  ofAnotherHome: false,
+};
+
+function home(models: readonly Model[] = [model('chat')], others: readonly OtherContainer[] = [], free = 5) {
+  const world = makeWorld({ policy: policy(models) });
+  const told: string[] = [];
+  const sent: string[] = [];
+  const parts: DrillParts = {
+    state: world.loop.state,
+    onTurn: world.loop.onTurn,
+    submit: world.submit,
+    command: () => Promise.resolve({ ok: true }),
+    subscribe: () => () => {},
+    containers: { harm: () => Promise.resolve(), others: () => Promise.resolve(others) },
+    busySlots: () => Promise.resolve(0),
+    begin(run) {
+      told.push(`begin ${run.name}`);
+      world.submit({ type: 'drill_began', id: run.id, scenario: run.name, model: run.model });
+    },
+    end({ verdict, why }) {
+      told.push(`end ${verdict}`);
+      world.submit({ type: 'drill_ended', verdict, why });
+    },
+    arm: () => {},
+    sample: () => Promise.resolve(host(7)),
+    // As the program itself would: the warm-up is answered, what is sent then is refused.
+    send({ id }) {
+      sent.push(id);
+      const seen = id.includes('warm-up') ? { ...REJECTED, end: 'whole' as const } : REJECTED;
+      return { id, done: Promise.resolve({ ...seen, id, idBack: id }), content: async () => {}, leave() {} };
+    },
+    random: () => 'abcdef0123456789',
+    iso: (wall) => new Date(wall).toISOString(),
+    clock: systemClock,
+    limits: { free, answer: 1_000, recovery: 1_000, soon: 1_000 },
+  };
+  const kept: object[] = [];
+  const drills = drillRunner(parts, { reports: () => [], add: (report) => void kept.push(report) });
+  const run = (scenario: string, name: string | null = 'chat') => drills.run({ scenario, model: name });
+  return { world, run, told, sent, kept };
+}
+
+/** So that the GPU instance is there. */
+function used(world: World): void {
+  world.end(world.request());
+}
+
+async function refusedWith(promise: Promise<unknown>, code: string, text: RegExp): Promise<void> {
+  await assert.rejects(promise, (error) => {
+    assert.ok(error instanceof AppError);
+    assert.equal(error.code, code);
+    assert.match(error.message, text);
+    return true;
+  });
+}
+
+test('both rounds run, first without streaming, are told, kept and marked', async () => {
+  const { world, run, told, sent, kept } = home();
+  used(world);
+  const report = await run('long-prompt');
+  assert.equal(report.verdict, 'passed', report.why);
+  assert.deepEqual(
+    report.rounds.map(({ stream }) => stream),
+    [false, true],
+  );
+  assert.equal(report.memoryLow, 7);
+  assert.deepEqual(told, ['begin long-prompt', 'end passed']);
+  assert.equal(world.loop.state.drill, null);
+  assert.deepEqual(kept, [report]);
+  assert.deepEqual(
+    sent.map((id) => id.replace('drill-abcdef01-', '')),
+    ['warm-up-whole', 'whole-1', 'warm-up-stream', 'stream-1'],
+  );
+});
+
+test('a wrong scenario or model is named, with what is right', async () => {
+  const { run, told } = home([model('chat'), model('tiny')]);
+  await refusedWith(run('kil'), 'invalid_request', /did you mean kill\?/);
+  await refusedWith(run('kill', null), 'invalid_request', /chat, tiny/);
+  await refusedWith(run('kill', 'x'), 'unknown_model', /"x".*chat, tiny/);
+  await refusedWith(run('controller-restart'), 'drill_refused', /llamastead drill controller-restart/);
+  const off = home([model('chat', { mode: 'off' })]);
+  await refusedWith(off.run('kill'), 'mode_off', /switched off/);
+  assert.deepEqual(told, []);
+});
+
+test('it waits until nobody uses the model, and is refused when that takes too long', async () => {
+  const patient = home([model('chat')], [], 60_000);
+  used(patient.world);
+  const busy = patient.world.request();
+  const report = patient.run('long-prompt');
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(patient.told, []);
+  patient.world.end(busy);
+  assert.equal((await report).verdict, 'passed');
+
+  const { world, run, told } = home([model('chat')], [], 5);
+  world.request();
+  await refusedWith(run('long-prompt'), 'drill_refused', /chat was in use/);
+  assert.deepEqual(told, []);
+});
+
+test('another container with the GPU, or a GPU that is out of service, refuses it', async () => {
+  const shared = home([model('chat')], [jellyfin]);
+  await refusedWith(shared.run('kill'), 'drill_refused', /jellyfin/);
+  const stopped = home([model('chat')], [{ ...jellyfin, running: false }]);
+  used(stopped.world);
+  assert.equal((await stopped.run('image')).verdict, 'passed');
+  const out = home();
+  used(out.world);
+  out.world.submit({ type: 'instance_paused', instance: 'i1' });
+  await refusedWith(out.run('kill'), 'drill_refused', /gpu of chat is out of service/);
+});
+
+test('one drill at a time', async () => {
+  const { world, run } = home([model('chat')], [], 60_000);
+  used(world);
+  const busy = world.request();
+  const first = run('long-prompt');
+  await refusedWith(run('image'), 'drill_running', /long-prompt on chat/);
+  world.end(busy);
+  await first;
+  assert.equal((await run('image')).verdict, 'passed');
+});
+
+test('what means nothing here is said so, is kept, and touches nothing', async () => {
+  const cpu = model('chat', { placements: ['cpu'], profiles: { cpu: profile('chat', 'cpu') } });
+  const table: [Model, DrillScenario, RegExp][] = [
+    [cpu, 'gpu-gone', /does not run on a GPU/],
+    [cpu, 'oom-load', /does not run on a GPU/],
+    [model('chat', { task: 'embedding' }), 'kill', /no chat model/],
+    [model('chat'), 'second-model', /no second chat model/],
+    [model('chat', { profiles: {} }), 'kill', /no placement/],
+  ];
+  for (const [only, scenario, why] of table) {
+    const { run, told, sent, kept } = home([only]);
+    const report = await run(scenario);
+    assert.equal(report.verdict, 'not_applicable');
+    assert.match(report.why, why);
+    assert.deepEqual([told, sent, kept.length], [[], [], 1]);
+  }
+});
+
+test('a start is spoiled by a device that is not there, or by a small limit', () => {
+  const plan = {
+    instance: 'i1',
+    model: 'chat',
+    profile: profile('chat', 'gpu'),
+    memoryLimit: 9e9,
+    promptCache: 0,
+  };
+  assert.deepEqual(spoiled(plan, 'missing_device').profile.gpu?.devices, ['Vulkan99']);
+  assert.equal(spoiled(plan, 'missing_device').profile.hash, plan.profile.hash);
+  assert.ok(spoiled(plan, 'small_limit').memoryLimit < 100e6);
+});
