@@ -4,7 +4,7 @@ import { estimator } from './adapters/gguf/estimator.ts';
 import { modelFiles } from './adapters/gguf/model-files.ts';
 import { detectGpus } from './adapters/host/gpus.ts';
 import { host as hostMemory } from './adapters/host/memory.ts';
-import type { Config, LoadedConfig, ParsedConfig } from './config.ts';
+import type { LoadedConfig, ParsedConfig } from './config.ts';
 import type { FactBody } from './core/facts.ts';
 import type { Input } from './core/inputs.ts';
 import type { InstanceId } from './core/request.ts';
@@ -18,6 +18,7 @@ import type { Clock } from './ports.ts';
 import { drillEdge } from './serve/drills.ts';
 import { engineContainers } from './serve/engines.ts';
 import { healthOf } from './serve/health.ts';
+import { heedInLog, noticeOnce } from './serve/heed.ts';
 import { watchedHost } from './serve/host-watch.ts';
 import { httpEdge } from './serve/http.ts';
 import { keepTotals } from './serve/kept.ts';
@@ -70,7 +71,8 @@ export async function serve(parts: ServeParts): Promise<Service> {
 
   const { containers, arm } = engineContainers(config, store.state().owner, clock, log);
   const waiters = makeWaiters();
-  const host = watchedHost(hostMemory(), containers);
+  const memory = hostMemory();
+  const host = watchedHost(memory, containers);
   let newest = events.seq;
   let closeConnections: (instance: InstanceId) => void = () => {};
   let stopped: () => void = () => {};
@@ -139,7 +141,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
     events,
     containers,
     arm,
-    host,
+    host: memory,
     url: () => url,
     key: () => source.config().security.apiKeys[0] ?? null,
     clock,
@@ -202,19 +204,4 @@ export async function serve(parts: ServeParts): Promise<Service> {
       await store.flush();
     },
   };
-}
-
-/** Says what the file sets in vain; once where it is read again unchanged. */
-function noticeOnce(log: Log): (loaded: LoadedConfig) => void {
-  let told = new Set<string>();
-  return ({ notices }) => {
-    for (const text of notices) if (!told.has(text)) log.logger.warn(text);
-    told = new Set(notices);
-  };
-}
-
-/** The level that is wished for, and no line with a secret. */
-function heedInLog(log: Log, config: Config): void {
-  log.logger.level = config.log.level;
-  for (const secret of [config.security.adminToken ?? '', ...config.security.apiKeys]) log.hide(secret);
 }
