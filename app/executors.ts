@@ -1,11 +1,12 @@
 /** Runs the core's effects on the parts, and brings their results back as inputs. */
-import type { InstancePlan } from './core/effects.ts';
+import type { Effect, InstancePlan } from './core/effects.ts';
 import type { Input } from './core/inputs.ts';
 import type { InstanceId } from './core/request.ts';
 import type { Problem, Profile } from './core/types.ts';
 import { AppError } from './errors.ts';
 import type { Executors } from './loop.ts';
-import type { Clock, Containers, Estimator, Host, StartResult } from './ports.ts';
+import { memoryBack } from './memory-back.ts';
+import type { Clock, Containers, DeviceMemory, Estimator, Host, StartResult } from './ports.ts';
 import type { Waiters } from './waiters.ts';
 
 /** The part of a logger that executors use. */
@@ -17,6 +18,7 @@ export interface ExecutorParts {
   readonly waiters: Waiters;
   readonly containers: Containers;
   readonly host: Host;
+  readonly devices: DeviceMemory;
   readonly estimator: Estimator;
   /** Ends our connections to an instance; its requests see a reset. */
   readonly closeConnections: (instance: InstanceId) => void;
@@ -49,8 +51,7 @@ export function makeExecutors(parts: ExecutorParts): Executors {
         'adopt',
         containers.adopt(instance, container, profile, model).then((result) => started(instance, result)),
       ),
-    remove_instance: ({ instance, how, examine }) =>
-      run(parts, 'remove', removeInstance(parts, instance, how, examine)),
+    remove_instance: (effect) => run(parts, 'remove', removeInstance(parts, effect)),
     close_connections: ({ instance }) => parts.closeConnections(instance),
     examine_instance: ({ instance }) =>
       run(
@@ -82,19 +83,21 @@ function run(parts: ExecutorParts, what: string, work: Promise<void>): void {
 
 /** Connections first: a busy llama-server ignores SIGTERM while they are open. */
 async function removeInstance(
-  { containers, closeConnections, submit }: ExecutorParts,
-  instance: InstanceId,
-  how: 'gentle' | 'kill',
-  examine: boolean,
+  { containers, devices, clock, closeConnections, submit }: ExecutorParts,
+  { instance, how, examine, device }: Extract<Effect, { type: 'remove_instance' }>,
 ): Promise<void> {
   closeConnections(instance);
+  const before = device === 0 ? null : await devices.used();
+  let ran = true;
   if (examine) {
     const evidence = await containers.examine(instance);
+    ran = evidence.running;
     submit({ type: 'instance_exited', instance, evidence });
   }
   try {
-    const { memoryBack } = await containers.remove(instance, how);
-    submit({ type: 'instance_removed', instance, memoryBack });
+    await containers.remove(instance, how);
+    const back = await memoryBack(devices, clock, { bytes: device, before, ran });
+    submit({ type: 'instance_removed', instance, memoryBack: back });
   } catch (thrown) {
     submit({ type: 'instance_stuck', instance, detail: AppError.from(thrown).message });
   }

@@ -14,7 +14,7 @@ import type {
   Refusal,
   RequestId,
 } from './core/request.ts';
-import type { Speed, Timings } from './core/speed.ts';
+import type { Timings } from './core/speed.ts';
 import type { ExitEvidence, HostMemory, Need, Now, Placement, Problem, Profile } from './core/types.ts';
 import type { View } from './core/view.ts';
 import type { Harm, OtherContainer } from './ports/drills.ts';
@@ -71,10 +71,10 @@ export interface Containers {
   /** Exit code, OOM mark, last log lines; waits up to 500 ms for a dying container to be dead. */
   examine(instance: InstanceId): Promise<ExitEvidence>;
   /**
-   * Ends and removes the container; resolves when it is gone and its memory is back (`memoryBack` false:
-   * bounded wait over). Rejects with AppError `stuck` when it is not gone after 10 s.
+   * Ends and removes the container; resolves when it is gone, and the memory of the host that it took with it.
+   * Rejects with AppError `stuck` when it is not gone after 10 s.
    */
-  remove(instance: InstanceId, how: 'gentle' | 'kill'): Promise<{ memoryBack: boolean }>;
+  remove(instance: InstanceId, how: 'gentle' | 'kill'): Promise<void>;
   removeContainer(engine: string, container: string): Promise<void>;
   /**
    * For a drill, on one of our own instances. Rejects with AppError `not_possible` where the engine cannot do
@@ -91,6 +91,11 @@ export interface Containers {
 
 export interface Host {
   sample(): Promise<HostMemory>;
+}
+
+export interface DeviceMemory {
+  /** Bytes in use on all graphics cards that tell it; null: none does. */
+  used(): Promise<number | null>;
 }
 
 /** Memory that a profile will take. Rejects with AppError `model_unreadable` whose details hold a Problem. */
@@ -192,23 +197,4 @@ export interface JsonFile {
   write(data: unknown): Promise<void>;
   /** Copies the present document under another name, which it gives. Never rejects. */
   keepAside(): Promise<string>;
-}
-
-/** Small things that must survive a restart. */
-export interface StoredState {
-  /** Uuid in the owner label of our containers. */
-  readonly owner: string;
-  /** Of the embedded broker, where the configuration gives none. */
-  readonly brokerPassword: string;
-  readonly counters: { readonly requests: number; readonly failed: number; readonly failovers: number };
-  /** By profile hash. */
-  readonly speeds: Readonly<Record<string, Speed>>;
-}
-
-export interface Store {
-  state(): StoredState;
-  /** Kept in memory at once, on disk a few seconds later with all other changes of that time. */
-  update(change: Partial<Omit<StoredState, 'owner' | 'brokerPassword'>>): void;
-  /** Resolves when all is on disk, or when that failed and was reported. */
-  flush(): Promise<void>;
 }

@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { estimator } from './adapters/gguf/estimator.ts';
 import { modelFiles } from './adapters/gguf/model-files.ts';
+import { deviceMemory } from './adapters/host/device-memory.ts';
 import { detectGpus } from './adapters/host/gpus.ts';
 import { host as hostMemory } from './adapters/host/memory.ts';
 import type { LoadedConfig, ParsedConfig } from './config.ts';
@@ -90,6 +91,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
       waiters,
       containers,
       host,
+      devices: deviceMemory(),
       estimator: estimator({ modelsFolder: config.paths.models }),
       closeConnections: (instance) => closeConnections(instance),
       submit: (input) => submit(input),

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Problem } from '../core/types.ts';
 import { AppError } from '../errors.ts';
-import type { Clock, JsonFile, Store, StoredState } from '../ports.ts';
+import type { Store, StoredState } from '../ports/store.ts';
+import type { Clock, JsonFile } from '../ports.ts';
 
 /** Changes are gathered for so long before they are written, ms. */
 const GATHER = 5000;
@@ -18,6 +19,9 @@ const Stored = z.object({
   counters: z
     .object({ requests: count, failed: count, failovers: count })
     .catch({ requests: 0, failed: 0, failovers: 0 }),
+  reductions: z
+    .record(z.string(), z.object({ parallel: z.int().min(1), context: z.int().min(1), since: z.number() }))
+    .catch({}),
   speeds: z.record(z.string(), z.object({ prompt: speed, generation: speed })).catch({}),
 });
 

@@ -5,9 +5,10 @@ import type { Effect } from './effects.ts';
 import type { FactBody } from './facts.ts';
 import type { Measured } from './inputs.ts';
 import type { Instance, InstancePhase } from './instance.ts';
+import type { Reduction } from './reduction.ts';
 import type { Continuation, InstanceId, Refusal, Request, RequestId } from './request.ts';
 import type { Speed } from './speed.ts';
-import type { Outage, PendingCommand, Shutdown, Wanted } from './state.ts';
+import type { Outage, PendingCommand, Recovery, Shutdown, Wanted } from './state.ts';
 import type { HostMemory, Need, Placement, Policy, Problem } from './types.ts';
 
 export type Change =
@@ -103,7 +104,14 @@ export type Change =
   /** By profile hash. */
   | { readonly type: 'speed_learned'; readonly hash: string; readonly speed: Speed }
   | { readonly type: 'outage_set'; readonly model: string; readonly outage: Outage }
-  | { readonly type: 'outage_ended'; readonly model: string; readonly placement: Placement }
+  /** Null: as configured again. `hash`: of the profile as configured. */
+  | { readonly type: 'reduction_set'; readonly hash: string; readonly reduction: Reduction | null }
+  | {
+      readonly type: 'outage_ended';
+      readonly model: string;
+      readonly placement: Placement;
+      readonly recovery: Recovery;
+    }
   // Memory.
   | { readonly type: 'host_known'; readonly memory: HostMemory; readonly at: number }
   | { readonly type: 'sampling'; readonly on: boolean }

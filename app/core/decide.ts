@@ -6,9 +6,10 @@ import type { Instance } from './instance.ts';
 import { onReceived } from './on-arrival.ts';
 import { onAbandoned, onAttemptEnded } from './on-attempt.ts';
 import { onCommand, onConfigured } from './on-command.ts';
+import { onExited, onStopped } from './on-death.ts';
 import { onDrill } from './on-drill.ts';
 import { onObserved, onReachable, onUnreachable } from './on-engine.ts';
-import { onExited, onReady, onRemoved, onStartFailed, onStopped, onStuck } from './on-instance.ts';
+import { onReady, onRemoved, onStartFailed, onStuck } from './on-instance.ts';
 import { onShutdown } from './shutdown.ts';
 import { problemKey, type State } from './state.ts';
 import type { Now } from './types.ts';
@@ -140,7 +141,7 @@ function decideInstance(
       onStopped(out, state, instance, 'paused', now);
       break;
     case 'instance_removed':
-      onRemoved(out, state, instance, now);
+      onRemoved(out, state, instance, input.memoryBack, now);
       break;
     case 'instance_stuck':
       onStuck(out, instance, input.detail, now);

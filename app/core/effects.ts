@@ -50,13 +50,15 @@ export type Effect =
     }
   /**
    * End and remove it. `gentle`: close our connections, SIGTERM, then SIGKILL; `kill`: SIGKILL at once.
-   * Reports `instance_exited` evidence first where `examine` is set.
+   * Reports `instance_exited` evidence first where `examine` is set. `device`: bytes of a card's own memory
+   * that it gives back.
    */
   | {
       readonly type: 'remove_instance';
       readonly instance: InstanceId;
       readonly how: 'gentle' | 'kill';
       readonly examine: boolean;
+      readonly device: number;
     }
   /** Find out whether it still runs; reports `instance_exited` where it does not. */
   | { readonly type: 'examine_instance'; readonly instance: InstanceId }

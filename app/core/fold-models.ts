@@ -2,8 +2,12 @@
 
 import { due } from './fold-due.ts';
 import type { Folds } from './fold-types.ts';
+import { reducedPolicy } from './reduction.ts';
 import { type ModelState, problemKey, type State } from './state.ts';
 import type { Policy } from './types.ts';
+
+/** Of profiles that a machine ever had; the oldest go first. */
+const MOST_REDUCTIONS = 100;
 
 export const modelFolds: Pick<
   Folds,
@@ -15,6 +19,7 @@ export const modelFolds: Pick<
   | 'speed_learned'
   | 'outage_set'
   | 'outage_ended'
+  | 'reduction_set'
   | 'host_known'
   | 'sampling'
   | 'need_pending'
@@ -55,8 +60,21 @@ export const modelFolds: Pick<
     modelOf(state, change.model).outages.set(change.outage.placement, change.outage);
     due(state, change.outage.retryAt);
   },
-  outage_ended: (state, change) => {
-    modelOf(state, change.model).outages.delete(change.placement);
+  outage_ended: (state, { model, placement, recovery }) => {
+    const { outages, recovered } = modelOf(state, model);
+    outages.delete(placement);
+    recovered.set(placement, recovery);
+  },
+  reduction_set: (state, { hash, reduction }) => {
+    const held = new Map(state.reductions);
+    if (reduction === null) held.delete(hash);
+    else held.set(hash, reduction);
+    for (const oldest of held.keys()) {
+      if (held.size <= MOST_REDUCTIONS) break;
+      held.delete(oldest);
+    }
+    state.reductions = held;
+    if (state.configured !== null) state.policy = reducedPolicy(state.configured, state.reductions);
   },
 
   host_known: (state, change) => {
@@ -117,7 +135,8 @@ export const modelFolds: Pick<
 
 /** A model that left the policy keeps its state: its instances still drain, and it may come back. */
 function setPolicy(state: State, policy: Policy): void {
-  state.policy = policy;
+  state.configured = policy;
+  state.policy = reducedPolicy(policy, state.reductions);
   state.names.clear();
   for (const model of policy.models.values()) {
     for (const name of [...model.aliases, model.name]) state.names.set(name, model.name);
@@ -133,6 +152,7 @@ function newModelState(name: string): ModelState {
     wanted: null,
     resting: false,
     outages: new Map(),
+    recovered: new Map(),
     lastUsed: null,
     lastError: null,
     loadSeconds: {},

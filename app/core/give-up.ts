@@ -82,7 +82,7 @@ export function giveUpWish(
     const before = own.outages.get(placement);
     const detail = `needs ${gib(fit.need)}, room ${gib(fit.room)}`;
     const failed = { placement, reason: 'does_not_fit', detail } as const;
-    const outage = nextOutage(before, now, failed, state.policy?.failover.returnAfterMs ?? 0);
+    const outage = nextOutage(own, now, failed, state.policy?.failover.returnAfterMs ?? 0);
     out.changes.push({ type: 'outage_set', model: model.name, outage });
     if (before === undefined) out.facts.push(loadRefused(model.name, { placement, fit }));
   }

@@ -4,6 +4,8 @@ import type { FactBody } from './facts.ts';
 import type { Input } from './inputs.ts';
 import type { Instance } from './instance.ts';
 import { allowedPlacements } from './placement.ts';
+import { restore } from './reduction.ts';
+import { remove } from './removal.ts';
 import type { Command, CommandResult, SettingChange } from './request.ts';
 import { instancesOf, type PendingCommand, problemKey, type State } from './state.ts';
 import { MODES, type Model, type Now } from './types.ts';
@@ -29,6 +31,7 @@ export function onCommand(out: Decision, state: State, id: number, command: Comm
   out.changes.push({ type: 'resting_set', model: model.name, on: command.do === 'unload' });
   const wanted = command.do === 'unload' ? null : { since: now.mono, tried: new Set<never>() };
   out.changes.push({ type: 'wanted_set', model: model.name, wanted });
+  if (command.do === 'restart') restore(out, state, model.name);
   if (command.do !== 'load') for (const instance of present) drain(out, instance, 'command', now);
 }
 
@@ -45,7 +48,7 @@ export function drain(
   } else if (instance.phase.state === 'starting') {
     const phase = { state: 'stopping', since: now.mono, why } as const;
     out.changes.push({ type: 'instance_moved', instance: instance.id, phase });
-    out.effects.push({ type: 'remove_instance', instance: instance.id, how: 'kill', examine: false });
+    remove(out, instance, 'kill', false);
   }
 }
 

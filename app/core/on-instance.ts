@@ -1,15 +1,15 @@
 /** Decisions about what the Containers port reports of one instance. */
 import { hostBytes } from './admission.ts';
-import { judgeDeath, seeDeath } from './blame.ts';
 import type { Decision } from './changes.ts';
 import { isDrilled } from './drill.ts';
 import type { Measured } from './inputs.ts';
 import { about, type Instance } from './instance.ts';
 import { reasonOfExit } from './reason.ts';
+import { remove } from './removal.ts';
 import type { Request } from './request.ts';
-import type { State } from './state.ts';
-import { beginOutage, renameOutage, takeOut, tellDeath, tellFailover } from './takeout.ts';
-import type { ExitEvidence, Now, Reason } from './types.ts';
+import { problemKey, type State } from './state.ts';
+import { beginOutage, raiseLimit, tellFailover } from './takeout.ts';
+import type { ExitEvidence, Now, Problem, Reason } from './types.ts';
 
 export function onReady(
   out: Decision,
@@ -35,10 +35,18 @@ export function onReady(
   const seconds = seconds3(now.mono - instance.phase.since);
   out.changes.push({ type: 'load_timed', model: instance.model, placement: instance.placement, seconds });
   out.facts.push({ type: 'model_loaded', ...about(instance), seconds, ...sizes(instance, measured) });
+  if (instance.profile.gpu !== null) clearHeld(out, state, instance);
   const outage = model.outages.get(instance.placement);
   if (outage === undefined) return;
   const away = seconds3(now.mono - outage.since.mono);
-  out.changes.push({ type: 'outage_ended', model: instance.model, placement: instance.placement });
+  // What a drill broke says nothing about the device.
+  const failures = isDrilled(state, instance.model) ? 0 : outage.failures;
+  out.changes.push({
+    type: 'outage_ended',
+    model: instance.model,
+    placement: instance.placement,
+    recovery: { failures, at: now.mono },
+  });
   out.facts.push({
     type: 'recovered',
     ...about(instance),
@@ -62,7 +70,7 @@ export function onStartFailed(
     instance: instance.id,
     phase: { state: 'failed', since: now.mono, reason, examined: true },
   });
-  out.effects.push({ type: 'remove_instance', instance: instance.id, how: 'kill', examine: false });
+  remove(out, instance, 'kill', false);
   if (instance.phase.adopted || state.models.get(instance.model) === undefined) return;
   out.facts.push({ type: 'load_failed', ...about(instance), reason, ...(detail === null ? {} : { detail }) });
   if (raiseLimit(out, state, instance, reason)) return;
@@ -70,52 +78,19 @@ export function onStartFailed(
   blame(out, state, instance, reason, detail);
 }
 
-/** Docker's evidence of an end, or an examination's. */
-export function onExited(
+/** `memoryBack` false: the container is gone, but its card still holds the memory. */
+export function onRemoved(
   out: Decision,
   state: State,
   instance: Instance,
-  evidence: ExitEvidence,
+  memoryBack: boolean,
   now: Now,
 ): void {
-  const { phase } = instance;
-  if (phase.state === 'failed' && !phase.examined) {
-    examined(out, state, instance, evidence, phase.reason, now);
-    return;
-  }
-  // A start reports its own failure; a removal expects the end.
-  if (phase.state !== 'ready' && phase.state !== 'draining') return;
-  if (evidence.running) {
-    if (evidence.killedOutside) onStopped(out, state, instance, 'killed_outside', now);
-    return;
-  }
-  seeDeath(out, state, instance);
-  out.effects.push({ type: 'close_connections', instance: instance.id });
-  out.effects.push({ type: 'remove_instance', instance: instance.id, how: 'kill', examine: false });
-  if (phase.state === 'ready') beginOutage(out, state, instance, 'exit', null, now);
-  const before = phase.state === 'draining' && phase.reason !== null ? phase.reason : 'exit';
-  examined(out, state, instance, evidence, before, now);
-}
-
-/**
- * Somebody froze it, or is killing it: its sockets may stay open and silent, so they are closed now. The
- * examination at its removal brings the rest.
- */
-export function onStopped(
-  out: Decision,
-  state: State,
-  instance: Instance,
-  reason: 'paused' | 'killed_outside',
-  now: Now,
-): void {
-  if (instance.phase.state !== 'ready') return;
-  takeOut(out, state, instance, reason, now);
-  out.effects.push({ type: 'close_connections', instance: instance.id });
-}
-
-export function onRemoved(out: Decision, state: State, instance: Instance, now: Now): void {
   if (instance.phase.state === 'failed') tellFailover(out, state, instance, instance.phase.reason, now);
   out.changes.push({ type: 'instance_gone', instance: instance.id, at: now.mono });
+  const held = memoryHeld(instance);
+  if (!memoryBack) out.changes.push({ type: 'problem_set', problem: held });
+  else if (instance.profile.gpu !== null) clearHeld(out, state, instance);
   if (instance.phase.state !== 'stopping') return;
   out.facts.push({
     type: 'model_unloaded',
@@ -123,7 +98,25 @@ export function onRemoved(out: Decision, state: State, instance: Instance, now: 
     why: instance.phase.why,
     seconds: seconds3(now.mono - instance.phase.since),
     bytes: hostBytes(instance.profile, instance.need),
+    ...(memoryBack ? {} : { detail: held.text }),
   });
+}
+
+/** It loaded again, or went as it should. */
+function clearHeld(out: Decision, state: State, instance: Instance): void {
+  const key = problemKey(memoryHeld(instance));
+  if (state.problems.has(key)) out.changes.push({ type: 'problem_cleared', key });
+}
+
+function memoryHeld({ model, profile }: Instance): Problem {
+  const gpu = profile.gpu?.name ?? '';
+  return {
+    code: 'gpu_memory_held',
+    model,
+    text: `${model} was removed from the GPU ${gpu}, but its memory was not seen back after 5 s.`,
+    fix: 'Another program may have taken it. If loads fail for lack of GPU memory, end that program, or restart the host to reset the driver.',
+    params: { gpu },
+  };
 }
 
 export function onStuck(out: Decision, instance: Instance, detail: string, now: Now): void {
@@ -133,35 +126,6 @@ export function onStuck(out: Decision, instance: Instance, detail: string, now: 
     instance: instance.id,
     phase: { state: 'stuck', since: now.mono, detail },
   });
-}
-
-function examined(
-  out: Decision,
-  state: State,
-  instance: Instance,
-  evidence: ExitEvidence,
-  before: Reason,
-  now: Now,
-): void {
-  const { reason, detail } = reasonOfExit(evidence, before);
-  out.changes.push({
-    type: 'instance_moved',
-    instance: instance.id,
-    phase: { state: 'failed', since: now.mono, reason, examined: true },
-  });
-  tellDeath(out, instance, reason, detail);
-  judgeDeath(out, state, instance, instance.inFlight ?? [...instance.leases], evidence, reason);
-  raiseLimit(out, state, instance, reason);
-  renameOutage(out, state, instance, reason, detail);
-}
-
-/** A kill by our own limit shows that the estimate was short: the limit is raised once; not after a drill. */
-function raiseLimit(out: Decision, state: State, instance: Instance, reason: Reason): boolean {
-  const { hash } = instance.profile;
-  if (reason !== 'memory_limit' || state.raisedLimits.has(hash)) return false;
-  if (isDrilled(state, instance.model)) return false;
-  out.changes.push({ type: 'limit_raised', hash });
-  return true;
 }
 
 /** Requests and wishes that waited for this start go elsewhere, or end with its reason. */

@@ -125,7 +125,7 @@ function returnToService(out: Decision, state: State, now: Now): void {
       const prepared = prepare(out, state, model, placement, model.name, now);
       if (prepared.kind === 'short') {
         const failed = { placement, reason: outage.reason, detail: outage.detail };
-        const longer = nextOutage(outage, now, failed, state.policy?.failover.returnAfterMs ?? 0);
+        const longer = nextOutage(own, now, failed, state.policy?.failover.returnAfterMs ?? 0);
         out.changes.push({ type: 'outage_set', model: model.name, outage: longer });
       }
       if (!isEmpty(out)) return;

@@ -3,6 +3,7 @@ import { budgetOf, deviceBytes, hostBytes, reserveOf } from './admission.ts';
 import type { Instance } from './instance.ts';
 import { allowedPlacements, breaker } from './placement.ts';
 import { queuePositions } from './queue.ts';
+import { reducedView, reductionProblems } from './reduction.ts';
 import type { Request, RequestId } from './request.ts';
 import { instancesOf, isAwaited, type ModelState, type State } from './state.ts';
 import type { Model, ModelStatus, Now, Placement, Policy } from './types.ts';
@@ -31,12 +32,12 @@ export function snapshot(
     queue: state.waiting.length,
     memory: policy && memoryView(state, policy),
     gpus: (policy?.gpus ?? []).map((gpu) => gpuView(state, gpu)),
-    problems: [...state.problems.values()],
     drill: state.drill && {
       scenario: state.drill.scenario,
       model: state.drill.model,
       since: when(state.drill.since),
     },
+    problems: [...state.problems.values(), ...reductionProblems(state)],
     counters: { ...state.counters },
     lastFailover: last && { time: iso(last.at), model: last.model, reason: last.reason },
   };
@@ -114,6 +115,7 @@ function modelView(
       retryAt: when(outage.retryAt),
       probing: instances.some((one) => one.placement === outage.placement && one.phase.state === 'starting'),
     },
+    reduced: reducedView(state, model.name, iso),
     lastError: own?.lastError ?? null,
     need: need?.kind === 'known' ? need.need : null,
     loadSeconds: { ...own?.loadSeconds },

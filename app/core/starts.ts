@@ -161,7 +161,7 @@ function standAside(out: Decision, state: State, model: Model, shortage: Shortag
   out.changes.push({
     type: 'outage_set',
     model: model.name,
-    outage: nextOutage(before, now, failed, returnAfterMs),
+    outage: nextOutage(state.models.get(model.name), now, failed, returnAfterMs),
   });
   if (before === undefined) out.facts.push(loadRefused(model.name, shortage));
 }

@@ -1,6 +1,7 @@
 /** The one state that the loop owns. Only `evolve` writes it. */
 import type { Drill } from './drill.ts';
 import type { Instance } from './instance.ts';
+import type { Reduction } from './reduction.ts';
 import type { Command, InstanceId, Request, RequestId } from './request.ts';
 import type { Speed } from './speed.ts';
 import type { HostMemory, Need, Now, Placement, Policy, Problem, Reason } from './types.ts';
@@ -16,6 +17,13 @@ export interface Outage {
   readonly failures: number;
 }
 
+/** The end of an outage. */
+export interface Recovery {
+  readonly failures: number;
+  /** Monotonic ms. */
+  readonly at: number;
+}
+
 /** A wish to have a model loaded that no request stands behind. */
 export interface Wanted {
   readonly since: number;
@@ -29,6 +37,8 @@ export interface ModelState {
   /** Unloaded by hand: `keepLoaded` and the return to the GPU rest until the next use. */
   resting: boolean;
   readonly outages: Map<Placement, Outage>;
+  /** Placements that came back from an outage: a failure soon after goes on where the outage ended. */
+  readonly recovered: Map<Placement, Recovery>;
   /** Wall time of the last grant. */
   lastUsed: number | null;
   lastError: string | null;
@@ -56,7 +66,11 @@ export interface Shutdown {
 }
 
 export interface State {
+  /** What holds: as configured, less the reductions. */
   policy: Policy | null;
+  configured: Policy | null;
+  /** By the hash of the profile as configured; replaced as a whole. */
+  reductions: ReadonlyMap<string, Reduction>;
   readonly models: Map<string, ModelState>;
   /** Name or alias, to name. */
   readonly names: Map<string, string>;
@@ -103,11 +117,14 @@ export interface Carried {
   readonly counters: State['counters'];
   readonly lastFailover: State['lastFailover'];
   readonly speeds: Readonly<Record<string, Speed>>;
+  readonly reductions: Readonly<Record<string, Reduction>>;
 }
 
 export function emptyState(carried: Partial<Carried> = {}): State {
   return {
     policy: null,
+    configured: null,
+    reductions: new Map(Object.entries(carried.reductions ?? {})),
     models: new Map(),
     names: new Map(),
     instances: new Map(),

@@ -3,6 +3,7 @@
  * death is told once with the best reason known.
  */
 import type { Decision } from './changes.ts';
+import { isDrilled } from './drill.ts';
 import type { FactBody } from './facts.ts';
 import { about, type Instance } from './instance.ts';
 import { nextOutage } from './outage.ts';
@@ -32,9 +33,8 @@ export function beginOutage(
 ): void {
   const model = state.models.get(instance.model);
   if (model === undefined || state.policy === null) return;
-  const before = model.outages.get(instance.placement);
   const outage = nextOutage(
-    before,
+    model,
     now,
     { placement: instance.placement, reason, detail },
     state.policy.failover.returnAfterMs,
@@ -100,4 +100,13 @@ function nextPlacement(state: State, failed: Instance, now: Now): Placement | nu
   const outages = state.models.get(failed.model)?.outages;
   const others = allowedPlacements(model).filter((placement) => placement !== failed.placement);
   return others.find((placement) => breaker(outages?.get(placement), now.mono) !== 'open') ?? null;
+}
+
+/** A kill by our own limit shows that the estimate was short: the limit is raised once; not after a drill. */
+export function raiseLimit(out: Decision, state: State, instance: Instance, reason: Reason): boolean {
+  const { hash } = instance.profile;
+  if (reason !== 'memory_limit' || state.raisedLimits.has(hash)) return false;
+  if (isDrilled(state, instance.model)) return false;
+  out.changes.push({ type: 'limit_raised', hash });
+  return true;
 }

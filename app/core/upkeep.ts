@@ -5,6 +5,7 @@ import { isDrilled } from './drill.ts';
 import { about, type Instance, type UnloadWhy } from './instance.ts';
 import { drain } from './on-command.ts';
 import { allowedPlacements, profileOf } from './placement.ts';
+import { remove } from './removal.ts';
 import { instancesOf, isAwaited, type State } from './state.ts';
 import { tellFailover } from './takeout.ts';
 import type { Now } from './types.ts';
@@ -44,7 +45,7 @@ export function stop(out: Decision, instance: Instance, why: UnloadWhy, now: Now
     why,
     bytes: hostBytes(instance.profile, instance.need),
   });
-  out.effects.push({ type: 'remove_instance', instance: instance.id, how: 'gentle', examine: false });
+  remove(out, instance, 'gentle', false);
 }
 
 /** When an idle instance is due to go; null: never. */
@@ -77,7 +78,7 @@ function finishDrain(
   const phase = { state: 'failed', since: now.mono, reason: reason ?? 'unknown', examined: false } as const;
   out.changes.push({ type: 'instance_moved', instance: instance.id, phase });
   out.effects.push({ type: 'close_connections', instance: instance.id });
-  out.effects.push({ type: 'remove_instance', instance: instance.id, how: 'kill', examine: true });
+  remove(out, instance, 'kill', true);
 }
 
 function idleIsOver(state: State, instance: Instance, now: Now): boolean {

@@ -34,6 +34,14 @@ export interface ModelView {
     readonly retryAt: string;
     readonly probing: boolean;
   } | null;
+  /** A placement that takes less than configured since its device ran out of memory; a restart sets it back. */
+  readonly reduced: {
+    readonly placement: Placement;
+    readonly parallel: number;
+    readonly context: number;
+    readonly configured: { readonly parallel: number; readonly context: number };
+    readonly since: string;
+  } | null;
   readonly lastError: string | null;
   /** Bytes by `ram` and by device; null until estimated. */
   readonly need: Need | null;

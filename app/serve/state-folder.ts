@@ -10,7 +10,8 @@ import type { Problem } from '../core/types.ts';
 import { AppError } from '../errors.ts';
 import { openEventLog, type WritableEventLog } from '../event-log.ts';
 import type { Log } from '../log.ts';
-import type { Clock, JsonFile, Store } from '../ports.ts';
+import type { Store } from '../ports/store.ts';
+import type { Clock, JsonFile } from '../ports.ts';
 
 export interface StateFolder {
   readonly store: Store;
@@ -58,6 +59,6 @@ export function carriedOver({ store, events }: StateFolder): Carried {
     last?.model === undefined
       ? null
       : { at: Date.parse(last.time), model: last.model, reason: last.reason ?? 'unknown' };
-  const { counters, speeds } = store.state();
-  return { counters: { ...counters }, speeds, lastFailover };
+  const { counters, speeds, reductions } = store.state();
+  return { counters: { ...counters }, speeds, reductions, lastFailover };
 }

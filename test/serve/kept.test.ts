@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { StoredState } from '../../app/ports.ts';
+import { evolve } from '../../app/core/evolve.ts';
+import type { StoredState } from '../../app/ports/store.ts';
 import { keepTotals } from '../../app/serve/kept.ts';
 import { manualClock } from '../support/clock.ts';
 import { model, policy } from '../support/model.ts';
@@ -29,8 +30,20 @@ test('totals and learned speeds are kept together, a while after a request', () 
     {
       counters: { requests: 2, failed: 0, failovers: 0 },
       speeds: { 'chat-gpu': { prompt: 2000, generation: 20 } },
+      reductions: {},
     },
   ]);
+});
+
+test('a reduced profile is kept without any further request', () => {
+  const { world, clock, updates } = home();
+  const reduction = { parallel: 1, context: 2048, since: 7 };
+  evolve(world.loop.state, { type: 'reduction_set', hash: 'chat-gpu', reduction });
+  world.submit({ type: 'problem_seen', problem: { code: 'any', text: '', fix: '' } });
+  clock.advance(5_000);
+  assert.deepEqual(updates.at(-1)?.reductions, { 'chat-gpu': reduction });
+  clock.advance(3_600_000);
+  assert.equal(updates.length, 1);
 });
 
 test('at rest nothing is kept again', () => {

@@ -174,6 +174,7 @@ export function modelView(change: Partial<ModelView> = {}): ModelView {
     parallel: 2,
     file: 'chat.gguf',
     outage: null,
+    reduced: null,
     lastError: null,
     need: null,
     loadSeconds: {},

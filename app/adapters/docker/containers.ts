@@ -42,7 +42,7 @@ export function dockerContainers(options: DockerOptions): Containers {
       return (await having(instance)?.examine(instance)) ?? notStarted('no such instance');
     },
     async remove(instance, how) {
-      return (await having(instance)?.remove(instance, how)) ?? { memoryBack: true };
+      await having(instance)?.remove(instance, how);
     },
     async removeContainer(name, container) {
       const engine = engines.get(name);

@@ -92,7 +92,7 @@ export function engineContainers(
     },
     async remove(instance, how) {
       const entry = instances.get(instance);
-      return entry === undefined ? { memoryBack: true } : removeInstance(context, entry, how);
+      if (entry !== undefined) await removeInstance(context, entry, how);
     },
     removeContainer: (_engine, container) => removeContainer(context, container),
     async harm(instance, how) {

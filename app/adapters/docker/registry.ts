@@ -26,7 +26,7 @@ export interface Entry {
   readonly abort: AbortController;
   /** Settles when no more container will be made for it. */
   created: Promise<unknown>;
-  removal: Promise<{ memoryBack: boolean }> | null;
+  removal: Promise<void> | null;
 }
 
 /** Why a start or an adoption is over before it was done. */

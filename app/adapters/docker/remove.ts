@@ -12,25 +12,17 @@ import { notStarted, StartEnded } from './registry.ts';
 const RETRY = 250;
 
 /**
- * `memoryBack` is true: a process that is gone holds no memory, and device memory is not measured here.
- * Rejects with AppError `stuck`; may be called again then.
+ * A container that the engine no longer has is gone with its cgroup: no process of it is left, and the memory
+ * that it took of the host is back. Rejects with AppError `stuck`; may be called again then.
  */
-export function removeInstance(
-  context: EngineContext,
-  entry: Entry,
-  how: 'gentle' | 'kill',
-): Promise<{ memoryBack: boolean }> {
+export function removeInstance(context: EngineContext, entry: Entry, how: 'gentle' | 'kill'): Promise<void> {
   entry.removal ??= end(context, entry, how).finally(() => {
     entry.removal = null;
   });
   return entry.removal;
 }
 
-async function end(
-  context: EngineContext,
-  entry: Entry,
-  how: 'gentle' | 'kill',
-): Promise<{ memoryBack: boolean }> {
+async function end(context: EngineContext, entry: Entry, how: 'gentle' | 'kill'): Promise<void> {
   const { registry, ports, clock } = context;
   entry.phase = 'removing';
   entry.signs = { ...entry.signs, byUs: true };
@@ -42,7 +34,6 @@ async function end(
   }
   if (entry.address !== null) ports.free(entry.address.port, clock.now().mono);
   registry.drop(entry);
-  return { memoryBack: true };
 }
 
 /** A busy llama-server hangs on SIGTERM until its connections are closed, so these get a moment to be. */

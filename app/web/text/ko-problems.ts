@@ -85,6 +85,14 @@ export const koProblems: ProblemPhrases = {
     said: `${p.model} 모델을 두 번 멈추게 한 요청 ${p.of('count')}개를 10분 동안 받지 않습니다.`,
     fix: '이벤트에서 해당 요청과 마지막 로그를 확인할 수 있습니다. 요청을 줄이거나 바꾸고, 또는 llama.cpp 이미지를 업데이트해 주세요.',
   }),
+  reduced: (p) => ({
+    said: `${p.model} 모델이 답하는 중에 GPU 메모리가 부족해져, GPU에서 동시 요청 ${p.of('parallel')}개, 요청당 ${p.of('context')} 토큰으로 줄여 실행합니다(설정값: ${p.of('configuredParallel')}개, ${p.of('configuredContext')} 토큰).`,
+    fix: '설정값으로 되돌리려면 모델을 다시 시작해 주세요. 다시 일어나면 parallel이나 context를 낮추거나, KV 캐시를 q8_0으로 바꾸거나, GPU 메모리를 비워 주세요.',
+  }),
+  gpu_memory_held: (p) => ({
+    said: `${p.model} 모델을 ${p.of('gpu')} GPU에서 내렸지만 5초가 지나도 메모리가 돌아오지 않았습니다.`,
+    fix: '다른 프로그램이 쓰고 있을 수 있습니다. GPU 메모리 부족으로 로드가 실패하면 그 프로그램을 끝내거나 호스트를 다시 시작해 주세요.',
+  }),
   no_placement: (p) => ({
     said: `${p.model} 모델은 이 기기에서 설정된 위치에 실행할 수 없습니다.`,
     fix: '모델의 placements를 바꾸거나 장치를 추가해 주세요.',

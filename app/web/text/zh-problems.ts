@@ -82,6 +82,14 @@ export const zhProblems: ProblemPhrases = {
     said: `有 ${p.of('count')} 个请求两次使 ${p.model} 崩溃，10 分钟内不再接受。`,
     fix: '事件中有该请求和最后的日志。请缩短或修改请求，或更新 llama.cpp 镜像。',
   }),
+  reduced: (p) => ({
+    said: `${p.model} 在回答时耗尽了显存，现在 GPU 上同时处理 ${p.of('parallel')} 个请求、每个 ${p.of('context')} 个 token（设定为 ${p.of('configuredParallel')} 个、${p.of('configuredContext')} 个 token）。`,
+    fix: '重启该模型可恢复设定值。若再次发生，请降低 parallel 或 context，将 KV 缓存改为 q8_0，或释放显存。',
+  }),
+  gpu_memory_held: (p) => ({
+    said: `${p.model} 已从 GPU ${p.of('gpu')} 卸载，但 5 秒后其显存仍未释放。`,
+    fix: '可能被其他程序占用。若因显存不足而加载失败，请结束该程序，或重启主机以重置驱动。',
+  }),
   no_placement: (p) => ({
     said: `${p.model} 无法在这台机器上按设定的位置运行。`,
     fix: '请更改模型的 placements，或添加设备。',

@@ -32,6 +32,7 @@ export function aModel(fields: Partial<ModelView> = {}): ModelView {
     parallel: 2,
     file: 'qwen2.5-7b-instruct-q4_k_m.gguf',
     outage: null,
+    reduced: null,
     lastError: null,
     need: null,
     loadSeconds: { gpu: 12, cpu: 6.4 },

@@ -20,6 +20,7 @@ export function modelView(part: Partial<ModelView> = {}): ModelView {
     parallel: 2,
     file: 'chat.gguf',
     outage: null,
+    reduced: null,
     lastError: null,
     need: null,
     loadSeconds: {},
