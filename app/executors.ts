@@ -44,6 +44,10 @@ export function makeExecutors(parts: ExecutorParts): Executors {
     ...parts.waiters.executors,
     identify_body: ({ request }) =>
       submit({ type: 'body_identified', request, body: parts.waiters.bodyHash(request) }),
+    count_tokens: ({ request, instance }) =>
+      parts.waiters.countTokens(request, instance, (tokens) =>
+        submit({ type: 'tokens_counted', request, tokens }),
+      ),
     start_instance: ({ plan }) => run(parts, 'start', startInstance(plan)),
     adopt_instance: ({ instance, container, profile, model }) =>
       run(

@@ -138,6 +138,8 @@ export interface Waiter {
   refused(refusal: Refusal): void;
   /** The backend's own error answer is the answer. */
   passOn(): void;
+  /** Asks the instance how many tokens the prompt has; null: it cannot tell. Not told once the request has ended. */
+  countTokens(instance: InstanceId, tell: (tokens: number | null) => void): void;
   /** Tells the same body of the same path by the same text. Costs a pass over the body; null when it has ended. */
   bodyHash(): string | null;
 }

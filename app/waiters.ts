@@ -1,5 +1,5 @@
 /** Who waits for the core: requests for a grant or an end, commands for their result. */
-import type { CommandResult, RequestId } from './core/request.ts';
+import type { CommandResult, InstanceId, RequestId } from './core/request.ts';
 import type { Executors } from './loop.ts';
 import type { Waiter } from './ports.ts';
 
@@ -8,6 +8,8 @@ export interface Waiters {
   expect(request: RequestId, waiter: Waiter): void;
   /** No more calls for this request: it ended, or its client went. */
   forget(request: RequestId): void;
+  /** Does nothing where nobody waits for it any more. */
+  countTokens(request: RequestId, instance: InstanceId, tell: (tokens: number | null) => void): void;
   /** Null where nobody waits for it any more. */
   bodyHash(request: RequestId): string | null;
   expectResult(command: number): Promise<CommandResult>;
@@ -39,6 +41,7 @@ export function makeWaiters(): Waiters {
     forget: (request) => {
       requests.delete(request);
     },
+    countTokens: (request, instance, tell) => requests.get(request)?.countTokens(instance, tell),
     bodyHash: (request) => requests.get(request)?.bodyHash() ?? null,
     expectResult: (command) => new Promise((resolve) => commands.set(command, resolve)),
   };

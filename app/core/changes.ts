@@ -8,7 +8,7 @@ import type { Instance, InstancePhase } from './instance.ts';
 import type { Reduction } from './reduction.ts';
 import type { Continuation, InstanceId, Refusal, Request, RequestId } from './request.ts';
 import type { Speed } from './speed.ts';
-import type { Outage, PendingCommand, Recovery, Shutdown, Wanted } from './state.ts';
+import type { ModelState, Outage, PendingCommand, Recovery, Shutdown, Wanted } from './state.ts';
 import type { HostMemory, Need, Placement, Policy, Problem } from './types.ts';
 
 export type Change =
@@ -23,6 +23,10 @@ export type Change =
       readonly since: number;
       readonly notBefore: number;
     }
+  /** An instance was asked how many tokens its prompt has. */
+  | { readonly type: 'count_asked'; readonly request: RequestId }
+  /** Null: it could not be told. */
+  | { readonly type: 'prompt_counted'; readonly request: RequestId; readonly tokens: number | null }
   | {
       readonly type: 'request_granted';
       readonly request: RequestId;
@@ -100,6 +104,17 @@ export type Change =
       readonly model: string;
       readonly placement: Placement;
       readonly seconds: number;
+    }
+  | {
+      readonly type: 'overflow_set';
+      readonly model: string;
+      readonly overflow: ModelState['overflow'];
+    }
+  | {
+      readonly type: 'share_learned';
+      readonly model: string;
+      readonly placement: Placement;
+      readonly share: number;
     }
   /** By profile hash. */
   | { readonly type: 'speed_learned'; readonly hash: string; readonly speed: Speed }

@@ -12,6 +12,7 @@ import { onObserved, onReachable, onUnreachable } from './on-engine.ts';
 import { onReady, onRemoved, onStartFailed, onStuck } from './on-instance.ts';
 import { onShutdown } from './shutdown.ts';
 import { problemKey, type State } from './state.ts';
+import { onCounted } from './too-long.ts';
 import type { Now } from './types.ts';
 
 /** A need that could not be read is tried again after this. */
@@ -31,6 +32,9 @@ export function decide(state: State, input: Input, now: Now): Decision {
       break;
     case 'body_identified':
       if (state.requests.has(input.request)) out.changes.push({ ...input, type: 'body_known' });
+      break;
+    case 'tokens_counted':
+      onCounted(out, state, input.request, input.tokens);
       break;
     case 'tick':
       out.changes.push({ type: 'due_reset', at: nextDue(state, now.mono) });
@@ -64,6 +68,7 @@ type Report = Exclude<
       | 'attempt_ended'
       | 'body_identified'
       | 'request_abandoned'
+      | 'tokens_counted'
       | 'tick'
       | 'configured'
       | 'command'

@@ -36,6 +36,8 @@ export type Effect =
   | { readonly type: 'refuse'; readonly request: RequestId; readonly refusal: Refusal }
   /** Report the hash of its body by `body_identified`. */
   | { readonly type: 'identify_body'; readonly request: RequestId }
+  /** Ask this instance how many tokens the request's prompt has; reports `tokens_counted`. */
+  | { readonly type: 'count_tokens'; readonly request: RequestId; readonly instance: InstanceId }
   /** Pass the backend's own error answer on, unchanged. */
   | { readonly type: 'pass_on'; readonly request: RequestId }
   /** Create, start, wait until ready, prove by a tiny completion. */

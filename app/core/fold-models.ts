@@ -2,6 +2,7 @@
 
 import { due } from './fold-due.ts';
 import type { Folds } from './fold-types.ts';
+import { movingAverage } from './moving-average.ts';
 import { reducedPolicy } from './reduction.ts';
 import { type ModelState, problemKey, type State } from './state.ts';
 import type { Policy } from './types.ts';
@@ -17,6 +18,8 @@ export const modelFolds: Pick<
   | 'model_error'
   | 'load_timed'
   | 'speed_learned'
+  | 'share_learned'
+  | 'overflow_set'
   | 'outage_set'
   | 'outage_ended'
   | 'reduction_set'
@@ -55,6 +58,14 @@ export const modelFolds: Pick<
     // The newest comes last: where only so many are kept, those of profiles that are gone are dropped.
     state.speeds.delete(hash);
     state.speeds.set(hash, speed);
+  },
+  overflow_set: (state, change) => {
+    modelOf(state, change.model).overflow = change.overflow;
+    if (change.overflow !== null) due(state, change.overflow.until);
+  },
+  share_learned: (state, { model: name, placement, share }) => {
+    const { readShare } = modelOf(state, name);
+    readShare[placement] = movingAverage(readShare[placement], share);
   },
   outage_set: (state, change) => {
     modelOf(state, change.model).outages.set(change.outage.placement, change.outage);
@@ -157,6 +168,8 @@ function newModelState(name: string): ModelState {
     lastError: null,
     loadSeconds: {},
     serviceMs: {},
+    readShare: {},
+    overflow: null,
   };
 }
 

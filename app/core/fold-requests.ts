@@ -16,6 +16,8 @@ export const requestFolds: Pick<
   | 'lease_ended'
   | 'request_sent_again'
   | 'request_continues'
+  | 'count_asked'
+  | 'prompt_counted'
   | 'attempt_failed'
   | 'request_moved'
   | 'request_suspected'
@@ -72,6 +74,14 @@ export const requestFolds: Pick<
       if (instance.leases.size === 0) dueForIdle(state, instance.model, change.at);
     }
     if (!change.counted) request.attempts -= 1;
+  },
+  count_asked: (state, change) => {
+    requestOf(state, change.request).counting = 'asked';
+  },
+  prompt_counted: (state, change) => {
+    const request = requestOf(state, change.request);
+    request.counting = 'done';
+    request.tokens = change.tokens ?? request.tokens;
   },
   request_sent_again: (state, change) => {
     requestOf(state, change.request).sentAgain = true;

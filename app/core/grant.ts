@@ -3,9 +3,9 @@ import { mayTake } from './blame.ts';
 import type { Decision } from './changes.ts';
 import { waitsForDrill } from './drill.ts';
 import type { Instance } from './instance.ts';
-import { choices } from './placement.ts';
 import type { Request } from './request.ts';
 import type { State } from './state.ts';
+import { suitedChoices } from './suited.ts';
 import type { Model, Now } from './types.ts';
 
 /** Gives it a slot of this instance. The change comes first: effects run after the fold. */
@@ -42,7 +42,7 @@ export function grant(
 /** A ready instance with a free slot, of the best placement that has one. */
 export function freeInstance(state: State, model: Model, request: Request, now: Now): Instance | null {
   if (waitsForDrill(state, request)) return null;
-  const order = choices(state, model, request, now.mono);
+  const order = suitedChoices(state, model, request, now);
   let best: Instance | null = null;
   let bestRank = order.length;
   for (const instance of state.instances.values()) {

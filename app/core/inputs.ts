@@ -51,6 +51,8 @@ export type Input =
   | { readonly type: 'body_identified'; readonly request: RequestId; readonly body: string | null }
   /** The client went while its request was waiting. */
   | { readonly type: 'request_abandoned'; readonly request: RequestId }
+  /** The answer to `count_tokens`; null: the instance could not tell. */
+  | { readonly type: 'tokens_counted'; readonly request: RequestId; readonly tokens: number | null }
   // Instances, from the Containers port.
   /** The container runs and the program answers: a tiny completion proved it. */
   | {

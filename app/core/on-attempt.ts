@@ -9,9 +9,10 @@ import { reasonOfFailure } from './reason.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import { judge } from './replay.ts';
 import type { Failure, Forwarded, InstanceId, Outcome, Refusal, Request, RequestId } from './request.ts';
-import { learned, type Timings, UNKNOWN_SPEED } from './speed.ts';
+import { learned, readShare, type Timings, UNKNOWN_SPEED } from './speed.ts';
 import type { State } from './state.ts';
 import { takeOut } from './takeout.ts';
+import { onOverflow } from './too-long.ts';
 import type { Now, Placement } from './types.ts';
 
 /** First wait after "not processed"; it doubles with each try up to the cap. */
@@ -50,11 +51,15 @@ export function onAttemptEnded(
 }
 
 function learn(out: Decision, state: State, id: InstanceId, timings: Timings): void {
-  const hash = state.instances.get(id)?.profile.hash;
-  if (hash === undefined) return;
+  const instance = state.instances.get(id);
+  if (instance === undefined) return;
+  const { hash } = instance.profile;
   const before = state.speeds.get(hash) ?? UNKNOWN_SPEED;
   const speed = learned(before, timings);
   if (speed !== before) out.changes.push({ type: 'speed_learned', hash, speed });
+  const share = readShare(timings);
+  if (share === null) return;
+  out.changes.push({ type: 'share_learned', model: instance.model, placement: instance.placement, share });
 }
 
 /** Where an attempt ran; the instance may be gone by now. */
@@ -72,6 +77,7 @@ function onFailure(
   now: Now,
 ): void {
   const { instance, placement } = ran;
+  if (onOverflow(out, state, request, outcome, now)) return;
   const { forwarded } = outcome;
   const failure = afterStale(request, instance, outcome.failure);
   const death = deathOf(state, request, instance, failure);

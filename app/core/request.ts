@@ -27,6 +27,8 @@ export interface NewRequest {
   readonly client: string;
   /** Work that nobody waits for, such as a chat's title: it stands behind chat. */
   readonly background: boolean;
+  /** Bytes of the body without pictures, which bound the prompt; null: it is none that is read as a prompt. */
+  readonly promptBytes: number | null;
 }
 
 /**
@@ -48,9 +50,21 @@ export type Failure =
   /** Content stopped for longer than the stall limit. */
   | { readonly kind: 'stall' }
   /** An error answer, or an error event inside the stream. */
-  | { readonly kind: 'http'; readonly status: number; readonly message: string }
+  | {
+      readonly kind: 'http';
+      readonly status: number;
+      readonly message: string;
+      /** The prompt is too long, as llama-server tells it. */
+      readonly overflow?: Overflow;
+    }
   /** The instance is well, but can't go on with the text that was forwarded; `why` ends a sentence. */
   | { readonly kind: 'not_resumable'; readonly why: string };
+
+/** A prompt that is too long: its tokens, and those of the context. */
+export interface Overflow {
+  readonly tokens: number;
+  readonly context: number;
+}
 
 export type Outcome =
   | { readonly kind: 'completed' }
@@ -71,7 +85,9 @@ export type RefusalCode =
   | 'deadline'
   | 'backend_failed'
   | 'poison'
-  | 'failed_after_output';
+  | 'failed_after_output'
+  /** Told in llama-server's form. */
+  | 'context_exceeded';
 
 /** An explicit end of a request that was not answered. */
 export interface Refusal {
@@ -80,6 +96,7 @@ export interface Refusal {
   readonly message: string;
   /** Seconds for `Retry-After`; null: trying again does not help (`x-should-retry: false`). */
   readonly retryAfter: number | null;
+  readonly overflow?: Overflow;
 }
 
 /** A request that is waiting or running. */
@@ -93,8 +110,15 @@ export interface Request {
   readonly client: string;
   readonly background: boolean;
   readonly drill: boolean;
+  readonly promptBytes: number | null;
+  /** Prompt tokens as an instance counted them; null: not counted. */
+  tokens: number | null;
+  /** Whether an instance was asked to count them. */
+  counting: 'no' | 'asked' | 'done';
   readonly receivedAt: number;
   readonly deadlineAt: number;
+  /** The client named it, so it runs until the first content. */
+  readonly ownDeadline: boolean;
   /** Its client's turn in the line: the lowest has waited longest. */
   ticket: number;
   phase: RequestPhase;

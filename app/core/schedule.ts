@@ -10,13 +10,15 @@ import { freeInstance, grant } from './grant.ts';
 import { hasFreeSlot } from './instance.ts';
 import { commandResult } from './on-command.ts';
 import { nextOutage } from './outage.ts';
-import { allowedPlacements, breaker } from './placement.ts';
+import { allowedPlacements, breaker, choices } from './placement.ts';
 import { queueOrder } from './queue.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import type { Refusal, Request } from './request.ts';
 import { shutDown } from './shutdown.ts';
 import { estimate, prepare, pursue } from './starts.ts';
 import { instancesOf, isAwaited, type ModelState, type State } from './state.ts';
+import { suitedChoices } from './suited.ts';
+import { countPrompts, endTooLong, forgetTooLong } from './too-long.ts';
 import type { Model, Now } from './types.ts';
 import { unloadIdle, upkeep } from './upkeep.ts';
 
@@ -27,7 +29,10 @@ const RULES: readonly Rule[] = [
   shutDown,
   endWaits,
   endJudged,
+  endTooLong,
+  forgetTooLong,
   grantWaiting,
+  countPrompts,
   fillNeeds,
   startForRequests,
   startForWishes,
@@ -91,7 +96,8 @@ function startForRequests(out: Decision, state: State, now: Now): void {
     const request = state.requests.get(id);
     const model = request && state.policy?.models.get(request.model);
     if (request === undefined || model === undefined) continue;
-    const pursuit = pursue(out, state, model, request, true, now);
+    if (request.counting === 'asked') continue;
+    const pursuit = pursue(out, state, model, suitedChoices(state, model, request, now), now);
     if (pursuit.kind === 'none') giveUp(out, state, model, request, pursuit, now);
     if (!isEmpty(out)) return;
   }
@@ -107,7 +113,9 @@ function startForWishes(out: Decision, state: State, now: Now): void {
     const kept = model.keepLoaded && model.mode !== 'off' && !own.resting;
     if (own.wanted === null && !kept) continue;
     const tried = own.wanted?.tried ?? new Set();
-    const pursuit = pursue(out, state, model, { tried, continues: null }, false, now);
+    const wish = { tried, continues: null };
+    const order = choices(state, model, wish, now.mono).filter((placement) => !tried.has(placement));
+    const pursuit = pursue(out, state, model, order, now);
     if (pursuit.kind === 'none') giveUpWish(out, state, model, own, pursuit, now);
     if (!isEmpty(out)) return;
   }

@@ -13,6 +13,8 @@ export interface Timings {
   /** Prompt tokens that were read, without those from its cache. */
   readonly promptTokens: number | null;
   readonly promptMs: number | null;
+  /** Prompt tokens that its cache had. */
+  readonly cachedTokens?: number | null;
   readonly tokens: number | null;
   readonly tokensMs: number | null;
 }
@@ -28,6 +30,13 @@ export function learned(before: Speed, { promptTokens, promptMs, tokens, tokensM
   const generation = blend(before.generation, tokens, tokensMs);
   if (prompt === before.prompt && generation === before.generation) return before;
   return { prompt, generation };
+}
+
+/** Share of the prompt that was read; null where the answer does not tell, or the prompt was too short to. */
+export function readShare({ promptTokens, cachedTokens }: Timings): number | null {
+  if (promptTokens === null || cachedTokens === null || cachedTokens === undefined) return null;
+  const all = promptTokens + cachedTokens;
+  return all < ENOUGH_TOKENS ? null : promptTokens / all;
 }
 
 function blend(before: number | null, tokens: number | null, ms: number | null): number | null {

@@ -4,7 +4,6 @@ import type { Decision } from './changes.ts';
 import type { Instance } from './instance.ts';
 import { newInstance } from './on-engine.ts';
 import { nextOutage } from './outage.ts';
-import { choices, type Wish } from './placement.ts';
 import { instancesOf, type State } from './state.ts';
 import type { Model, Need, Now, Placement, Problem, Profile } from './types.ts';
 import { stop } from './upkeep.ts';
@@ -27,22 +26,17 @@ type Preparation =
   | { readonly kind: 'short'; readonly fit: Fit }
   | { readonly kind: 'impossible'; readonly problem: Problem };
 
-/**
- * Sees to it that the model gets an instance. Placements that were tried already come last with `soft`, else
- * never.
- */
+/** Sees to it that the model gets an instance on the first of these placements that can be had. */
 export function pursue(
   out: Decision,
   state: State,
   model: Model,
-  wish: Wish,
-  soft: boolean,
+  order: readonly Placement[],
   now: Now,
 ): Pursuit {
   const shortages: Shortage[] = [];
   const problems: Problem[] = [];
-  for (const placement of choices(state, model, wish, now.mono)) {
-    if (!soft && wish.tried.has(placement)) continue;
+  for (const placement of order) {
     const prepared = prepare(out, state, model, placement, null, now);
     if (prepared.kind === 'coming') {
       for (const shortage of shortages) standAside(out, state, model, shortage, now);

@@ -45,6 +45,10 @@ export interface ModelState {
   readonly loadSeconds: Partial<Record<Placement, number>>;
   /** Mean time that a request holds a slot until it is answered (ms, moving average). */
   readonly serviceMs: Partial<Record<Placement, number>>;
+  /** The last prompt that was too long for each placement, told until then (monotonic ms). */
+  overflow: { readonly tokens: number; readonly until: number } | null;
+  /** Share of a prompt's tokens that are read, since the rest is in the prompt cache (moving average). */
+  readonly readShare: Partial<Record<Placement, number>>;
 }
 
 export type NeedState =

@@ -5,6 +5,7 @@ import { isDrilled } from './drill.ts';
 import { about, type Instance, type UnloadWhy } from './instance.ts';
 import { drain } from './on-command.ts';
 import { allowedPlacements, profileOf } from './placement.ts';
+import { slotContext } from './prompt.ts';
 import { remove } from './removal.ts';
 import { instancesOf, isAwaited, type State } from './state.ts';
 import { tellFailover } from './takeout.ts';
@@ -86,13 +87,16 @@ function idleIsOver(state: State, instance: Instance, now: Now): boolean {
   return due !== null && due <= now.mono;
 }
 
-/** A better placement of the model is ready, and this one is not kept warm. */
+/** A better placement is ready, this one takes no longer prompts than it, and is not kept warm. */
 function isSuperseded(state: State, instance: Instance): boolean {
   const model = state.policy?.models.get(instance.model);
   if (model === undefined || instance.profile.standby === 'warm') return false;
   const order = allowedPlacements(model);
   const own = order.indexOf(instance.placement);
   return instancesOf(state, instance.model).some(
-    (other) => other.phase.state === 'ready' && order.indexOf(other.placement) < own,
+    (other) =>
+      other.phase.state === 'ready' &&
+      order.indexOf(other.placement) < own &&
+      slotContext(other.profile) >= slotContext(instance.profile),
   );
 }

@@ -32,6 +32,8 @@ export interface WorldOptions {
   readonly holdStarts?: boolean;
   readonly holdRemovals?: boolean;
   readonly evidence?: (instance: string) => ExitEvidence;
+  /** Tokens of a request's prompt as instances count them; undefined: they never answer. Default: null. */
+  readonly tokensOf?: (request: number) => number | null | undefined;
 }
 
 export interface World {
@@ -47,6 +49,7 @@ export interface World {
     readonly neverReplay?: boolean;
     readonly client?: string;
     readonly background?: boolean;
+    readonly promptBytes?: number;
     /** Hash of its body; each has one of its own otherwise. */
     readonly body?: string;
     readonly drill?: boolean;
@@ -112,6 +115,11 @@ export function makeWorld(options: WorldOptions): World {
       grant: record,
       refuse: record,
       pass_on: record,
+      count_tokens(effect) {
+        record(effect);
+        const tokens = options.tokensOf === undefined ? null : options.tokensOf(effect.request);
+        if (tokens !== undefined) loop.submit({ type: 'tokens_counted', request: effect.request, tokens });
+      },
       close_connections: record,
       remove_container: record,
       answer_command: record,
@@ -173,6 +181,7 @@ export function makeWorld(options: WorldOptions): World {
       drill = false,
       client = 'someone',
       background = false,
+      promptBytes,
       body,
     } = {}) {
       const id = nextRequest;
@@ -191,6 +200,7 @@ export function makeWorld(options: WorldOptions): World {
           deadlineMs: deadlineMs ?? null,
           client,
           background,
+          promptBytes: promptBytes ?? null,
         },
         body: bodies.get(id) ?? '',
       });

@@ -4,6 +4,7 @@
  * from the same `OwnError` (`forward/protocols.ts`).
  */
 import type { ServerResponse } from 'node:http';
+import type { Overflow } from '../../core/request.ts';
 
 interface Row {
   readonly status: number;
@@ -14,6 +15,7 @@ interface Row {
 
 const ROWS: Readonly<Record<string, Row>> = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
+  context_exceeded: { status: 400, type: 'exceed_context_size_error' },
   invalid_setting: { status: 400, type: 'invalid_request_error' },
   unauthorized: { status: 401, type: 'authentication_error' },
   forbidden_host: { status: 403, type: 'permission_error' },
@@ -56,6 +58,8 @@ export interface OwnError {
   readonly retryAfter: number | null;
   /** Value of `x-should-retry`; null: not sent. */
   readonly shouldRetry: false | null;
+  /** A prompt that is too long: told with llama-server's fields. */
+  readonly overflow: Overflow | null;
 }
 
 /** HTTP status of one of our codes; 500 for a code that has none. */
@@ -71,7 +75,11 @@ export function ownError(
   code: string,
   message: string,
   requestId: string,
-  options: { readonly retryAfter?: number | null; readonly replayed?: boolean } = {},
+  options: {
+    readonly retryAfter?: number | null;
+    readonly replayed?: boolean;
+    readonly overflow?: Overflow | undefined;
+  } = {},
 ): OwnError {
   const row = ROWS[code] ?? UNKNOWN;
   const retryAfter = options.retryAfter ?? null;
@@ -87,11 +95,16 @@ export function ownError(
     requestId,
     retryAfter: retryAfter === null ? null : Math.max(1, Math.ceil(retryAfter)),
     shouldRetry: final ? false : null,
+    overflow: options.overflow ?? null,
   };
 }
 
-/** The value of `error` in OpenAI's form. */
+/** The value of `error` in OpenAI's form; of a prompt that is too long in llama-server's, where `code` is the status. */
 export function errorObject(error: OwnError): Record<string, unknown> {
+  if (error.overflow !== null) {
+    const { status: code, message, type, requestId: request_id, overflow } = error;
+    return { code, message, type, n_prompt_tokens: overflow.tokens, n_ctx: overflow.context, request_id };
+  }
   return { message: error.message, type: error.type, code: error.code, request_id: error.requestId };
 }
 

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isBackground } from './background.ts';
 import { asksForPlainText } from './resume/eligible.ts';
-import { withoutLongStrings } from './skim.ts';
+import { textBytes, withoutLongStrings } from './skim.ts';
 
 /** What the edge reads of a body; the bytes themselves stay as they are. */
 export interface BodyFields {
@@ -20,6 +20,8 @@ export interface BodyFields {
   readonly background: boolean;
   /** It asks for one plain text, which could be continued. */
   readonly plainText: boolean;
+  /** Bytes without those of pictures, which bound the prompt's tokens. */
+  readonly textBytes: number;
 }
 
 export type BodyResult =
@@ -90,6 +92,7 @@ export function readFields(body: Buffer, headers: IncomingHttpHeaders = {}): Bod
       user: userOf(fields),
       background: isBackground(headers, fields),
       plainText: asksForPlainText(fields),
+      textBytes: body.length > LARGE_BYTES ? textBytes(body) : body.length,
     },
   };
 }

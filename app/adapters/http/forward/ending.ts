@@ -83,12 +83,13 @@ export function clientGone(x: Exchange): void {
   else shared.options.gate.attemptEnded(call.id, { kind: 'client_gone', finished }, timings);
 }
 
-export function refused(x: Exchange, { code, message, retryAfter }: Refusal): void {
+export function refused(x: Exchange, { code, message, retryAfter, overflow }: Refusal): void {
   const { attempt, call, grant } = x;
   if (!finish(x, code === 'deadline' ? 'deadline' : 'failed')) return;
   attempt?.cancel();
   const replayed = (grant?.attempt ?? 0) > 1;
-  x.answer.fail(ownError(code, message, call.requestId, { retryAfter, replayed }));
+  x.shared.options.log.debug({ requestId: call.requestId, code }, `refused: ${message}`);
+  x.answer.fail(ownError(code, message, call.requestId, { retryAfter, replayed, overflow }));
 }
 
 export function passOn(x: Exchange): void {

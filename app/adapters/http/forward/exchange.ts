@@ -6,6 +6,7 @@ import type { Waiter } from '../../../ports.ts';
 import { answerTo } from './answer.ts';
 import { bodyHash } from './body.ts';
 import type { Call, Shared } from './call.ts';
+import { countTokens } from './count.ts';
 import { clientGone, ended, missed, passOn, refused } from './ending.ts';
 import { beat, type Exchange, factsOf } from './exchange-state.ts';
 import { type Forwarding, type Grant, prepare } from './forwarding.ts';
@@ -63,24 +64,21 @@ function waiter(box: Box): Waiter {
     passOn() {
       if (box.x !== null) passOn(box.x);
     },
+    countTokens(instance, tell) {
+      if (box.x === null) return;
+      const { shared, call } = box.x;
+      const { connections, options } = shared;
+      void countTokens({ connections, clock: options.clock, instance, ...call }).then(tell);
+    },
     bodyHash: () => (box.x === null ? null : bodyHash(box.x.call)),
   };
 }
 
-function newRequest({ id, requestId, path, fields, neverReplay, drill, deadlineMs, client }: Call) {
+function newRequest({ id, requestId, path, protocol, fields, neverReplay, drill, deadlineMs, client }: Call) {
   const { model, stream, background } = fields;
-  return {
-    id,
-    externalId: requestId,
-    model,
-    path,
-    stream,
-    neverReplay,
-    drill,
-    deadlineMs,
-    client,
-    background,
-  };
+  const promptBytes = protocol.generates ? fields.textBytes : null;
+  const told = { model, path, stream, neverReplay, drill, deadlineMs, client, background, promptBytes };
+  return { id, externalId: requestId, ...told };
 }
 
 function granted(x: Exchange, grant: Grant): void {

@@ -1,8 +1,8 @@
 /** How one attempt's answer is taken in: held, or passed on by whole events. One receiver for each kind. */
-import type { Failure, Forwarded } from '../../../core/request.ts';
+import type { Failure, Forwarded, Overflow } from '../../../core/request.ts';
 import type { Timings } from '../../../core/speed.ts';
 import type { Answer, BackendHead, KeptError } from './answer.ts';
-import { parseObject } from './judge.ts';
+import { type Json, parseObject } from './judge.ts';
 import type { Rename } from './rename.ts';
 import { timingsIn } from './timings.ts';
 
@@ -104,9 +104,9 @@ export function errorReceiver(head: BackendHead): Receiver {
     end() {
       const body = Buffer.concat(parts, size);
       now.kept = { kind: 'answer', head, body };
-      const message = errorMessage(body.toString('utf8'));
+      const { message, overflow } = errorFields(body.toString('utf8'));
       if (head.status === 503 && /loading model/i.test(message)) return { kind: 'loading' };
-      return { kind: 'http', status: head.status, message };
+      return { kind: 'http', status: head.status, message, ...(overflow === null ? {} : { overflow }) };
     },
     now,
     timings: () => null,
@@ -118,14 +118,30 @@ export function errorMessage(text: string): string {
   return errorFields(text).message;
 }
 
-/** Status (`error.code` where it is a number) and message of llama-server's error object. */
-export function errorFields(text: string): { readonly status: number | null; readonly message: string } {
+/** What llama-server's error object says; `status`: its `code` where that is a number. */
+interface ErrorFields {
+  readonly status: number | null;
+  readonly message: string;
+  readonly overflow: Overflow | null;
+}
+
+/** Reads llama-server's error object, or takes the text itself for the message. */
+export function errorFields(text: string): ErrorFields {
   const error = parseObject(text)?.['error'];
-  if (typeof error === 'string') return { status: null, message: error };
-  if (typeof error !== 'object' || error === null) return { status: null, message: text.slice(0, 500) };
-  const { message, code } = error as { readonly message?: unknown; readonly code?: unknown };
+  if (typeof error === 'string') return { status: null, message: error, overflow: null };
+  if (typeof error !== 'object' || error === null)
+    return { status: null, message: text.slice(0, 500), overflow: null };
+  const { message, code, ...more } = error as Json;
   return {
     status: typeof code === 'number' ? code : null,
     message: typeof message === 'string' ? message : text.slice(0, 500),
+    overflow: overflowOf(more),
   };
+}
+
+/** `exceed_context_size_error` has the tokens of the prompt and of the context. */
+function overflowOf({ type, n_prompt_tokens: tokens, n_ctx: context }: Json): Overflow | null {
+  const told =
+    type === 'exceed_context_size_error' && typeof tokens === 'number' && typeof context === 'number';
+  return told ? { tokens, context } : null;
 }

@@ -15,6 +15,7 @@ export function timingsIn(bytes: Buffer): Timings | null {
   return {
     promptTokens: number(timings['prompt_n']),
     promptMs: number(timings['prompt_ms']),
+    cachedTokens: number(timings['cache_n']),
     tokens: number(timings['predicted_n']),
     tokensMs: number(timings['predicted_ms']),
   };

@@ -85,6 +85,10 @@ async function home() {
       remove_container: nothing,
       estimate_need: ({ profile: { hash } }) =>
         loop.submit({ type: 'need_estimated', hash, need: need(GIB) }),
+      count_tokens: ({ request, instance }) =>
+        waiters.countTokens(request, instance, (tokens) =>
+          loop.submit({ type: 'tokens_counted', request, tokens }),
+        ),
       sample_host: () => loop.submit({ type: 'host_sampled', host: host(12 * GIB) }),
       stopped: nothing,
     },

@@ -1,7 +1,7 @@
 /** What must be known of the instance and the text before the text is continued there. */
 import type { Failure } from '../../../../core/request.ts';
+import type { Asked } from '../ask.ts';
 import type { Json } from '../judge.ts';
-import type { Asked } from './ask.ts';
 
 export type Ask = (path: string, body: Json) => Promise<Asked>;
 

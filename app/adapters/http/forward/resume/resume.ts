@@ -3,6 +3,7 @@
  * request with the text as its last message. What the client sees of it begins after the seam.
  */
 import type { Failure } from '../../../../core/request.ts';
+import { type Asked, ask } from '../ask.ts';
 import { type Attempt, newAttempt } from '../attempt.ts';
 import { askForProgress } from '../body.ts';
 import { attemptWatch, BYTES_PER_TOKEN, budget, type Forwarding, progressTo } from '../forwarding.ts';
@@ -12,7 +13,6 @@ import { errorReceiver, nothingReceived, type Receiver } from '../receiver.ts';
 import { backendHead } from '../receivers.ts';
 import type { ResponseHead } from '../response-parser.ts';
 import type { Judge } from '../stream-receiver.ts';
-import { type Asked, ask } from './ask.ts';
 import { preflight } from './preflight.ts';
 import { resumedBody, stopsOf, wantsUsage } from './resumed-body.ts';
 import { ownEnding, type Seam } from './seam.ts';

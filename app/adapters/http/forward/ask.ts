@@ -1,8 +1,8 @@
 /** Short questions to an instance about a text: answered whole, in JSON. */
-import type { Failure } from '../../../../core/request.ts';
-import { type Json, parseObject } from '../judge.ts';
-import type { Lane } from '../lane.ts';
-import { errorReceiver, type Receiver } from '../receiver.ts';
+import type { Failure } from '../../../core/request.ts';
+import { type Json, parseObject } from './judge.ts';
+import type { Lane } from './lane.ts';
+import { errorReceiver, type Receiver } from './receiver.ts';
 
 export type Asked =
   | { readonly ok: true; readonly json: Json }
@@ -13,14 +13,14 @@ const NO_ANSWER: Failure = { kind: 'reset', reused: false };
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /** Never rejects. Once the lane is aborted it does not settle. */
-export function ask(lane: Lane, path: string, body: Json): Promise<Asked> {
+export function ask(lane: Lane, path: string, body: Json | Buffer): Promise<Asked> {
   return new Promise((settle) => {
     const parts: Buffer[] = [];
     let size = 0;
     let error: Receiver | null = null;
     const fail = (failure: Failure) => settle({ ok: false, failure });
 
-    lane.send(path, Buffer.from(JSON.stringify(body)), {
+    lane.send(path, Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body)), {
       head({ status, contentType, retryAfter }) {
         if (status < 300) return;
         error = errorReceiver({ status, contentType: contentType ?? 'application/json', retryAfter });

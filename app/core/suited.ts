@@ -1,0 +1,135 @@
+/**
+ * Which placements can take a request: its prompt has to fit into their context, and the CPU has to have read it
+ * within the request's time.
+ */
+import { hasFreeSlot } from './instance.ts';
+import { allowedPlacements, choices } from './placement.ts';
+import { fitsContext, likelyTokens, slotContext } from './prompt.ts';
+import type { Request } from './request.ts';
+import { instancesOf, type State } from './state.ts';
+import type { Model, Now, Placement } from './types.ts';
+import { readyInMs, serviceMs } from './waits.ts';
+
+/** Why a placement cannot take a request, with the numbers that decide. */
+export type Unsuited =
+  | { readonly why: 'context'; readonly tokens: number; readonly context: number }
+  | {
+      readonly why: 'slow';
+      readonly tokens: number;
+      /** Prompt tokens a second. */
+      readonly speed: number;
+      /** Expected, and left of the request's time. */
+      readonly ms: number;
+      readonly leftMs: number;
+    };
+
+/** Null: it can. */
+export function unsuited(
+  state: State,
+  model: Model,
+  request: Request,
+  placement: Placement,
+  now: Now,
+): Unsuited | null {
+  const profile = model.profiles[placement];
+  if (profile === undefined) return null;
+  const { tokens } = request;
+  if (tokens !== null && !fitsContext(tokens, profile)) {
+    return { why: 'context', tokens, context: slotContext(profile) };
+  }
+  return placement === 'cpu' ? tooSlow(state, model, request, now) : null;
+}
+
+/**
+ * Placements to try now for this request, best first: those of `choices` that are suited. While its prompt is not
+ * counted, a placement that it probably does not fit comes after the others.
+ */
+export function suitedChoices(state: State, model: Model, request: Request, now: Now): Placement[] {
+  const order = choices(state, model, request, now.mono).filter(
+    (placement) => unsuited(state, model, request, placement, now) === null,
+  );
+  const tokens = likelyTokens(request);
+  if (tokens === null || request.tried.size > 0) return order;
+  const late = (placement: Placement): number => {
+    const profile = model.profiles[placement];
+    return profile === undefined || fitsContext(tokens, profile) ? 0 : 1;
+  };
+  return order.sort((a, b) => late(a) - late(b));
+}
+
+/** Placements whose context the prompt does not exceed; all where it was not counted. */
+export function placementsThatFit(model: Model, { tokens }: Request): Placement[] {
+  return allowedPlacements(model).filter((placement) => {
+    const profile = model.profiles[placement];
+    return profile !== undefined && (tokens === null || fitsContext(tokens, profile));
+  });
+}
+
+/** No placement that the mode allows has the context for its prompt; the largest context there is. Null: one has. */
+export function tooLongEverywhere(model: Model, tokens: number): number | null {
+  let largest = 0;
+  for (const placement of allowedPlacements(model)) {
+    const profile = model.profiles[placement];
+    if (profile === undefined) continue;
+    if (fitsContext(tokens, profile)) return null;
+    largest = Math.max(largest, slotContext(profile));
+  }
+  return largest === 0 ? null : largest;
+}
+
+/**
+ * Expected ms to read the prompt: tokens * share that is read / prompt speed; null where the speed was not learned
+ * yet. The share is learned too: what a placement finds in its prompt cache is not read again.
+ */
+export function readMs(state: State, model: Model, request: Request, placement: Placement): number | null {
+  const speed = promptSpeed(state, model, placement);
+  const tokens = likelyTokens(request);
+  if (speed === null || tokens === null) return null;
+  const share = state.models.get(model.name)?.readShare[placement] ?? 1;
+  return (tokens * share * 1000) / speed;
+}
+
+/**
+ * Expected ms until the first content: until the placement is ready, or one of its slots is free, and the prompt is
+ * read; null where its speed was not learned yet.
+ */
+function firstContentMs(
+  state: State,
+  model: Model,
+  request: Request,
+  placement: Placement,
+  now: Now,
+): number | null {
+  const read = readMs(state, model, request, placement);
+  return read === null ? null : untilSlotMs(state, model, placement, now) + read;
+}
+
+/**
+ * The client's own deadline runs until the first content, so it binds on any CPU. The configured one ends with the
+ * wait; it decides where the CPU only stands in for a better placement, which may be back in time.
+ */
+function tooSlow(state: State, model: Model, request: Request, now: Now): Unsuited | null {
+  // The first content of a text that goes on was in time.
+  if (request.continues !== null) return null;
+  if (!request.ownDeadline && allowedPlacements(model)[0] === 'cpu') return null;
+  const ms = firstContentMs(state, model, request, 'cpu', now);
+  const leftMs = request.deadlineAt - now.mono;
+  if (ms === null || ms <= leftMs) return null;
+  const tokens = likelyTokens(request) ?? 0;
+  return { why: 'slow', tokens, speed: promptSpeed(state, model, 'cpu') ?? 0, ms, leftMs };
+}
+
+function promptSpeed(state: State, model: Model, placement: Placement): number | null {
+  const hash = model.profiles[placement]?.hash;
+  return (hash === undefined ? undefined : state.speeds.get(hash)?.prompt) ?? null;
+}
+
+function untilSlotMs(state: State, model: Model, placement: Placement, now: Now): number {
+  const there = instancesOf(state, model.name).filter((one) => one.placement === placement);
+  if (there.some(hasFreeSlot)) return 0;
+  const slots = model.profiles[placement]?.parallel ?? 1;
+  const busy = there.some((one) => one.phase.state === 'ready');
+  return busy
+    ? serviceMs(state, model.name, placement) / slots
+    : readyInMs(state, model.name, placement, now);
+}

@@ -1,0 +1,124 @@
+/** Prompts that are too long for a context: counted while they wait, sent where they fit, or refused with numbers. */
+import type { Decision } from './changes.ts';
+import { wait } from './grant.ts';
+import { contextFor, likelyTokens, mayBeTooLong } from './prompt.ts';
+import { refusal, refuseRequest } from './refuse.ts';
+import type { Outcome, Overflow, Refusal, Request, RequestId } from './request.ts';
+import { instancesOf, problemKey, type State } from './state.ts';
+import { tooLongEverywhere, unsuited } from './suited.ts';
+import type { Model, Now, Problem } from './types.ts';
+
+const CODE = 'context_exceeded';
+/** A problem that one request showed is told for so long. */
+const TOLD_MS = 3_600_000;
+
+/** The instance's answer to how many tokens a prompt has. */
+export function onCounted(out: Decision, state: State, id: RequestId, tokens: number | null): void {
+  const request = state.requests.get(id);
+  if (request !== undefined) out.changes.push({ type: 'prompt_counted', request: id, tokens });
+}
+
+/**
+ * Asks a ready instance for the tokens of a waiting prompt where they decide: by its bytes it may be too long, or
+ * take the CPU too long. One at a time for each model, since llama-server starves with many connections. A request that
+ * is granted at once is not asked for: the instance itself refuses in as short a time.
+ */
+export function countPrompts(out: Decision, state: State, now: Now): void {
+  if (state.waiting.length === 0) return;
+  const asked = new Set<string>();
+  for (const { counting, model } of state.requests.values()) if (counting === 'asked') asked.add(model);
+  for (const id of state.waiting) {
+    const request = state.requests.get(id);
+    const model = request && state.policy?.models.get(request.model);
+    if (!request || !model || asked.has(model.name)) continue;
+    if (request.counting !== 'no' || !decides(state, model, request, now)) continue;
+    const ready = instancesOf(state, model.name).find((one) => one.phase.state === 'ready');
+    if (ready === undefined) continue;
+    out.changes.push({ type: 'count_asked', request: id });
+    out.effects.push({ type: 'count_tokens', request: id, instance: ready.id });
+    return;
+  }
+}
+
+function decides(state: State, model: Model, request: Request, now: Now): boolean {
+  if (request.tokens !== null || likelyTokens(request) === null) return false;
+  return mayBeTooLong(request, model) || unsuited(state, model, request, 'cpu', now)?.why === 'slow';
+}
+
+/** A waiting request whose prompt fits nowhere ends. */
+export function endTooLong(out: Decision, state: State, now: Now): void {
+  for (const id of state.waiting) {
+    const request = state.requests.get(id);
+    const model = request && state.policy?.models.get(request.model);
+    if (!request || !model || request.tokens === null) continue;
+    const context = tooLongEverywhere(model, request.tokens);
+    if (context === null) continue;
+    const overflow = { tokens: request.tokens, context };
+    refuseRequest(out, request, tooLong(overflow));
+    tell(out, model, overflow, now);
+    return;
+  }
+}
+
+/**
+ * An instance refused the prompt as too long, so it has processed nothing. True: it waits for a placement with
+ * more context; false: there is none, and the instance's answer is the answer.
+ */
+export function onOverflow(
+  out: Decision,
+  state: State,
+  request: Request,
+  { failure, forwarded }: Extract<Outcome, { kind: 'failed' }>,
+  now: Now,
+): boolean {
+  const overflow = failure.kind === 'http' ? failure.overflow : undefined;
+  const model = state.policy?.models.get(request.model);
+  if (overflow === undefined || model === undefined || forwarded !== 'nothing') return false;
+  out.changes.push({ type: 'prompt_counted', request: request.id, tokens: overflow.tokens });
+  if (tooLongEverywhere(model, overflow.tokens) !== null) {
+    tell(out, model, overflow, now);
+    return false;
+  }
+  const at = now.mono;
+  out.changes.push({ type: 'lease_ended', request: request.id, at, counted: false, served: false });
+  wait(out, request, 0, true, at);
+  return true;
+}
+
+/** Problems that are old, or that a larger context has solved. */
+export function forgetTooLong(out: Decision, state: State, now: Now): void {
+  for (const { name, overflow } of state.models.values()) {
+    if (overflow === null) continue;
+    const model = state.policy?.models.get(name);
+    if (
+      model !== undefined &&
+      overflow.until > now.mono &&
+      tooLongEverywhere(model, overflow.tokens) !== null
+    )
+      continue;
+    out.changes.push({ type: 'overflow_set', model: name, overflow: null });
+    out.changes.push({ type: 'problem_cleared', key: problemKey({ code: CODE, model: name }) });
+  }
+}
+
+function tooLong(overflow: Overflow): Refusal {
+  const { tokens, context } = overflow;
+  // llama-server's own words, which clients look for.
+  const message = `request (${tokens} tokens) exceeds the available context size (${context} tokens), try increasing it`;
+  return { ...refusal(CODE, message), overflow };
+}
+
+/** The longest prompt that did not fit is told, with the context that it would take. */
+function tell(out: Decision, model: Model, { tokens, context }: Overflow, now: Now): void {
+  const until = now.mono + TOLD_MS;
+  out.changes.push({ type: 'overflow_set', model: model.name, overflow: { tokens, until } });
+  const wanted = contextFor(tokens);
+  const problem: Problem = {
+    code: CODE,
+    model: model.name,
+    text: `A request to ${model.name} has ${tokens} tokens, and ${model.name} takes fewer than ${context}.`,
+    fix: `Set the context of ${model.name} to at least ${wanted} tokens, for its CPU alone if that is enough, or send less.`,
+    params: { tokens, context, wanted },
+  };
+  out.changes.push({ type: 'problem_set', problem });
+}
