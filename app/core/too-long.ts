@@ -117,7 +117,7 @@ function tell(out: Decision, model: Model, { tokens, context }: Overflow, now: N
     code: CODE,
     model: model.name,
     text: `A request to ${model.name} has ${tokens} tokens, and ${model.name} takes fewer than ${context}.`,
-    fix: `Set the context of ${model.name} to at least ${wanted} tokens, for its CPU alone if that is enough, or send less.`,
+    fix: `Set models.${model.name}.context to at least ${wanted}, or models.${model.name}.cpu.context for the CPU alone, or send less.`,
     params: { tokens, context, wanted },
   };
   out.changes.push({ type: 'problem_set', problem });

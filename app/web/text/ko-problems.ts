@@ -105,6 +105,10 @@ export const koProblems: ProblemPhrases = {
     said: '바뀐 설정 파일에 잘못된 곳이 있어 쓰지 않습니다. 이전 설정으로 계속 실행합니다.',
     fix: '파일을 고쳐 주세요. 고치면 자동으로 다시 읽습니다.',
   }),
+  context_exceeded: (p) => ({
+    said: `${p.model} 모델이 받을 수 있는 길이(${p.of('context')} 토큰)보다 긴 요청(${p.of('tokens')} 토큰)이 있었습니다.`,
+    fix: `models.${p.model}.context를 ${p.of('wanted')} 이상으로 늘려 주세요. CPU에만 적용하려면 models.${p.model}.cpu.context를 쓰면 됩니다. 요청을 줄여도 됩니다.`,
+  }),
   gpu_unknown: (p) => ({
     said: `${p.model} 모델에 설정된 GPU(${p.of('devices')})가 이 기기와 맞지 않습니다.`,
     fix: `llamastead.yaml의 models.${p.model}.gpu.devices를 고쳐 주세요.`,

@@ -7,6 +7,7 @@ import type { Problem } from '../../core/types.ts';
 export const PROBLEM_CODES = [
   'broker_failed',
   'config_invalid',
+  'context_exceeded',
   'docker_failed',
   'docker_not_answering',
   'docker_not_running',

@@ -102,6 +102,10 @@ export const zhProblems: ProblemPhrases = {
     said: '更改后的配置有误，没有使用；继续使用之前的配置。',
     fix: '请修正文件，之后会自动重新读取。',
   }),
+  context_exceeded: (p) => ({
+    said: `有一个请求有 ${p.of('tokens')} 个 token，超过了 ${p.model} 能接受的长度（${p.of('context')} 个 token）。`,
+    fix: `请将 models.${p.model}.context 设为至少 ${p.of('wanted')}；只对 CPU 生效时使用 models.${p.model}.cpu.context。也可以缩短请求。`,
+  }),
   gpu_unknown: (p) => ({
     said: `${p.model} 配置的 GPU（${p.of('devices')}）与这台机器不符。`,
     fix: `请更正 llamastead.yaml 中的 models.${p.model}.gpu.devices。`,

@@ -48,7 +48,7 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
 };
 
 function anthropicError(error: OwnError): string {
-  const type = ANTHROPIC_TYPES[error.status] ?? 'api_error';
+  const type = error.overflow === null ? (ANTHROPIC_TYPES[error.status] ?? 'api_error') : error.type;
   return JSON.stringify({
     type: 'error',
     error: { ...errorObject(error), type },

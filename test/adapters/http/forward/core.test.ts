@@ -1,17 +1,7 @@
 /** The model API with the real core behind its gate: the verdicts are the core's, the instances speak HTTP. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import { modelApi } from '../../../../app/adapters/http/forward/index.ts';
-import { systemClock } from '../../../../app/clock.ts';
-import type { FactBody } from '../../../../app/core/facts.ts';
-import { UNKNOWN_SPEED } from '../../../../app/core/speed.ts';
-import type { Placement } from '../../../../app/core/types.ts';
-import { makeGate } from '../../../../app/gate.ts';
-import { type Loop, makeLoop } from '../../../../app/loop.ts';
-import { makeWaiters } from '../../../../app/waiters.ts';
+import { coreEdge } from '../../../support/core-edge.ts';
 import {
   CHAT_STREAM,
   chat,
@@ -23,7 +13,6 @@ import {
   WHOLE,
   whole,
 } from '../../../support/fake-llama.ts';
-import { GIB, host, model, need, policy, profile } from '../../../support/model.ts';
 import { ask, post } from '../../../support/raw-client.ts';
 
 const CHAT = { model: 'chat', messages: [{ role: 'user', content: 'hi' }] };
@@ -38,94 +27,10 @@ after(async () => {
   await cpu.close();
 });
 
-const SETTINGS = {
-  bodyLimit: 1_000_000,
-  connectMs: 250,
-  stallMs: 60_000,
-  firstToken: 'auto',
-  keepaliveMs: 10_000,
-  keysChecked: false,
-  resume: true,
-} as const;
-
 async function home() {
-  const ports: Partial<Record<Placement, number>> = { gpu: gpu.port, cpu: cpu.port };
-  const facts: FactBody[] = [];
-  const waiters = makeWaiters();
-  const nothing = () => {};
-  const dead = {
-    running: false,
-    exitCode: 139,
-    oomKilled: false,
-    killedOutside: false,
-    error: null,
-    log: [],
-  };
-  const loop: Loop = makeLoop({
-    clock: systemClock,
-    publish: (told) => facts.push(...told),
-    executors: {
-      ...waiters.executors,
-      identify_body: ({ request }) =>
-        loop.submit({ type: 'body_identified', request, body: waiters.bodyHash(request) }),
-      start_instance: ({ plan }) =>
-        loop.submit({
-          type: 'instance_ready',
-          instance: plan.instance,
-          container: `c-${plan.instance}`,
-          measured: { placement: plan.profile.placement, ram: null, vram: null },
-        }),
-      adopt_instance: nothing,
-      remove_instance({ instance, examine }) {
-        if (examine) loop.submit({ type: 'instance_exited', instance, evidence: dead });
-        loop.submit({ type: 'instance_removed', instance, memoryBack: true });
-      },
-      close_connections: nothing,
-      examine_instance: nothing,
-      remove_container: nothing,
-      estimate_need: ({ profile: { hash } }) =>
-        loop.submit({ type: 'need_estimated', hash, need: need(GIB) }),
-      count_tokens: ({ request, instance }) =>
-        waiters.countTokens(request, instance, (tokens) =>
-          loop.submit({ type: 'tokens_counted', request, tokens }),
-        ),
-      sample_host: () => loop.submit({ type: 'host_sampled', host: host(12 * GIB) }),
-      stopped: nothing,
-    },
-  });
-  const gate = makeGate({ loop, waiters, newest: () => 0, clock: systemClock, version: 'test' });
-  const profiles = {
-    gpu: profile('chat', 'gpu', { parallel: 1 }),
-    cpu: profile('chat', 'cpu', { parallel: 1 }),
-  };
-  loop.submit({ type: 'engine_reachable', engine: 'local' });
-  loop.submit({ type: 'containers_observed', engine: 'local', containers: [] });
-  loop.submit({ type: 'configured', why: 'start', policy: policy([model('chat', { profiles })]) });
-  const api = modelApi({
-    gate,
-    targetOf(instance) {
-      const found = loop.state.instances.get(instance);
-      const port = found === undefined ? undefined : ports[found.profile.placement];
-      if (found === undefined || port === undefined) return undefined;
-      return { host: '127.0.0.1', port, key: 'k', model: 'chat', profile: found.profile.hash };
-    },
-    speedOf: () => UNKNOWN_SPEED,
-    settings: () => SETTINGS,
-    catalog: () => gate.view().models,
-    clock: systemClock,
-    metrics: { attempt() {}, request() {} },
-    log: { debug() {} },
-  });
-  const server = createServer((req, res) => api.handler(req, res, () => res.destroy()));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closers.push(async () => {
-    api.close();
-    loop.close();
-    server.closeAllConnections();
-    await new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, loop, facts };
+  const edge = await coreEdge({ gpu: gpu.port, cpu: cpu.port });
+  closers.push(edge.close);
+  return edge;
 }
 
 test('the GPU dies under a request, and the CPU answers it under the same id', async () => {

@@ -75,6 +75,7 @@ test('a body is looked into for the fields that matter, and a wrong one says wha
       plainText: false,
       user: null,
       background: false,
+      textBytes: 51,
     },
   });
   const bare = fields('{"model":null,"stream":"yes","n":2}');
@@ -88,6 +89,7 @@ test('a body is looked into for the fields that matter, and a wrong one says wha
       plainText: false,
       user: null,
       background: false,
+      textBytes: 35,
     },
   });
   for (const wrong of ['', '{', '[]', '"x"', 'null', '{"model":7}']) {
@@ -137,7 +139,7 @@ test('an alias replaces the name as a key, never in a text', () => {
 });
 
 test('timings are found in an answer and in a last event', () => {
-  const timings = { promptTokens: 40, promptMs: 20.5, tokens: 20, tokensMs: 100.25 };
+  const timings = { promptTokens: 40, promptMs: 20.5, cachedTokens: 0, tokens: 20, tokensMs: 100.25 };
   assert.deepEqual(timingsIn(Buffer.from(WHOLE)), timings);
   assert.deepEqual(timingsIn(Buffer.from(chat.finish)), timings);
   assert.equal(timingsIn(Buffer.from('{"timings":{')), null);

@@ -130,6 +130,7 @@ test('what the gate is told of a request', async () => {
     deadlineMs: 60_000,
     client: 'address 127.0.0.1',
     background: false,
+    promptBytes: null,
   });
 });
 
