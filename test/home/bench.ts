@@ -73,10 +73,9 @@ export async function ensureBench(progress: Progress = onTerminal): Promise<Benc
  */
 export async function ensureSelfImage(bench: Bench, progress: Progress = onTerminal): Promise<string> {
   return withLock(join(benchDir, 'lock'), async () => {
-    const page = pageStep();
     const [node] = await Promise.all([
       runStep(nodeImageStep(bench.docker, bench.base), progress),
-      page === undefined ? undefined : runStep(page, progress),
+      makePage(progress),
     ]);
     return runStep(selfImageStep(bench.docker, node), progress);
   });
@@ -92,6 +91,19 @@ export async function ensureFragileLlama(bench: Bench, progress: Progress = onTe
     const node = await runStep(nodeImageStep(bench.docker, bench.base), progress);
     return runStep(fragileLlamaImageStep(bench.docker, node), progress);
   });
+}
+
+/**
+ * The page as the program serves it from a checkout, built from the sources as they are now.
+ * @throws StepFailure
+ */
+export async function ensurePage(progress: Progress = onTerminal): Promise<void> {
+  await withLock(join(benchDir, 'lock'), () => makePage(progress));
+}
+
+async function makePage(progress: Progress): Promise<void> {
+  const page = pageStep();
+  if (page !== undefined) await runStep(page, progress);
 }
 
 /**

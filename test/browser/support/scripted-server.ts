@@ -2,15 +2,17 @@
  * The built page on the real HTTP server, with a scripted home and a scripted model API behind it, and a
  * network in front of it that a test can cut.
  */
+import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { build } from 'vite';
 import { httpServer } from '../../../app/adapters/http/server.ts';
 import { systemClock } from '../../../app/clock.ts';
 import type { View } from '../../../app/core/view.ts';
-
 import { type RecordingDrills, recordingDrills } from '../../support/edge-fakes.ts';
+import { type Watched, watchedPage } from './browser.ts';
 import { type ScriptedChat, scriptedChat } from './scripted-chat.ts';
 import { freePort, type ScriptedHome, scriptedHome } from './scripted-home.ts';
 import { type Wire, wire } from './wire.ts';
@@ -35,10 +37,16 @@ export interface ScriptedServer {
   close(): Promise<void>;
 }
 
+/** Who may ask; open by default. */
+export interface Locks {
+  readonly token?: string | null;
+  readonly apiKeys?: readonly string[];
+}
+
 export async function scriptedServer(
   webRoot: string,
   first: Partial<View> = {},
-  adminToken: string | null = null,
+  { token = null, apiKeys = [] }: Locks = {},
 ): Promise<ScriptedServer> {
   const home = scriptedHome(first);
   const chat = scriptedChat();
@@ -52,7 +60,7 @@ export async function scriptedServer(
     events: home.events,
     settings: home.settings,
     drills,
-    security: () => ({ adminToken, apiKeys: [], allowedHosts: [] }),
+    security: () => ({ adminToken: token, apiKeys, allowedHosts: [] }),
     health: () => ({ alive: true, ready: true, reasons: [] }),
     metrics: { contentType: 'text/plain', text: async () => '' },
     webRoot,
@@ -74,4 +82,24 @@ export async function scriptedServer(
       await server.close(0);
     },
   };
+}
+
+export type Run = (watched: Watched, server: ScriptedServer) => Promise<void>;
+
+/** One page before one scripted server, which must have had no error at the end. */
+export async function watchedServer(
+  browser: Browser,
+  webRoot: string,
+  run: Run,
+  options: Locks & { readonly home?: Partial<View>; readonly browser?: BrowserContextOptions } = {},
+): Promise<void> {
+  const server = await scriptedServer(webRoot, options.home, options);
+  const watched = await watchedPage(browser, server.url, options.browser);
+  try {
+    await run(watched, server);
+    assert.deepEqual(server.errors, []);
+  } finally {
+    await watched.context.close();
+    await server.close();
+  }
 }
