@@ -64,8 +64,17 @@ export function rateOf(answer: Answer): number | null {
 
 /** The message of an error body in OpenAI's form; null where it is none. */
 export function errorMessage(body: unknown): string | null {
-  const error = asRecord(asRecord(body)?.['error']);
-  return typeof error?.['message'] === 'string' ? error['message'] : null;
+  return errorField(body, 'message');
+}
+
+/** The stable code of an error body in OpenAI's form; null where it has none. */
+export function errorCode(body: unknown): string | null {
+  return errorField(body, 'code');
+}
+
+function errorField(body: unknown, field: 'message' | 'code'): string | null {
+  const value = asRecord(asRecord(body)?.['error'])?.[field];
+  return typeof value === 'string' ? value : null;
 }
 
 /** `llamastead attempt=2 placement=cpu reason=out_of_memory`: the answer goes on elsewhere. */

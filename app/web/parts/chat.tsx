@@ -1,7 +1,9 @@
+import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { away, text, view } from '../state/app.ts';
-import { ask, chatModel, clearChat, draft, stopAnswer, turns } from '../state/chat.ts';
+import { ask, askWithKey, chatModel, clearChat, draft, keyAsked, stopAnswer, turns } from '../state/chat.ts';
 import { ChatTurn } from './chat-turn.tsx';
+import { KeyForm } from './key-form.tsx';
 
 /** A small chat: is the model there, where does it answer, how fast. */
 export function Chat() {
@@ -10,6 +12,7 @@ export function Chat() {
     .filter((model) => model.task === 'chat' && model.mode !== 'off')
     .map((model) => model.name);
   const chosen = names.includes(chatModel.value) ? chatModel.value : (names[0] ?? null);
+  const box = useRef<HTMLTextAreaElement>(null);
   return (
     <section class="card chat" aria-labelledby="chat-title">
       <div class="card-head">
@@ -25,9 +28,22 @@ export function Chat() {
       ) : (
         <ChatLog />
       )}
-      {chosen !== null && <ChatForm names={names} chosen={chosen} />}
+      {chosen !== null && keyAsked.value !== null && (
+        <KeyForm
+          asked={keyAsked.value}
+          busy={isRunning()}
+          onKey={(key) => void askWithKey(chosen, key)}
+          next={box}
+        />
+      )}
+      {chosen !== null && <ChatForm names={names} chosen={chosen} box={box} />}
     </section>
   );
+}
+
+function isRunning(): boolean {
+  const state = turns.value.at(-1)?.answer.state;
+  return state === 'sending' || state === 'streaming';
 }
 
 /** Follows the newest words unless the reader has scrolled up. */
@@ -56,10 +72,15 @@ function ChatLog() {
   );
 }
 
-function ChatForm({ names, chosen }: { names: readonly string[]; chosen: string }) {
+interface FormProps {
+  readonly names: readonly string[];
+  readonly chosen: string;
+  readonly box: RefObject<HTMLTextAreaElement | null>;
+}
+
+function ChatForm({ names, chosen, box }: FormProps) {
   const words = text.value.chat;
-  const state = turns.value.at(-1)?.answer.state;
-  const running = state === 'sending' || state === 'streaming';
+  const running = isRunning();
   const submit = () => {
     if (running) stopAnswer();
     else if (!away.value) void ask(chosen);
@@ -73,6 +94,7 @@ function ChatForm({ names, chosen }: { names: readonly string[]; chosen: string 
       }}
     >
       <textarea
+        ref={box}
         rows={2}
         aria-label={words.message}
         placeholder={words.placeholder}
@@ -81,8 +103,9 @@ function ChatForm({ names, chosen }: { names: readonly string[]; chosen: string 
           draft.value = event.currentTarget.value;
         }}
         onKeyDown={(event) => {
-          // While Korean or Chinese is being composed, Enter belongs to the input method.
-          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+          // While Korean or Chinese is being composed, Enter belongs to the input method; Safari tells the
+          // Enter that ends a composition by this code alone.
+          if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return;
           event.preventDefault();
           if (!running) submit();
         }}

@@ -1,6 +1,7 @@
 /** The chat box: a conversation kept in this tab alone. */
 import { signal } from '@preact/signals';
 import { type Answer, endAnswer, errorMessage, newAnswer, reduceAnswer } from '../logic/chat.ts';
+import { type KeyAsked, keyAskedBy, keyHeader } from '../logic/key.ts';
 import { parseSse } from '../logic/sse.ts';
 import { text } from './app.ts';
 
@@ -16,7 +17,11 @@ export interface Turn {
 export const turns = signal<readonly Turn[]>([]);
 export const draft = signal('');
 export const chatModel = signal('');
+/** Null: no key is asked for. */
+export const keyAsked = signal<KeyAsked | null>(null);
 
+/** For the models' API, where keys are set. Lives as long as the page, and nowhere else. */
+let apiKey = '';
 let running: AbortController | null = null;
 let nextId = 1;
 
@@ -27,6 +32,12 @@ export function clearChat(): void {
 
 export function stopAnswer(): void {
   running?.abort();
+}
+
+/** Sends the question again that no key, or a wrong one, came with. */
+export async function askWithKey(model: string, key: string): Promise<void> {
+  apiKey = key.trim();
+  await ask(model);
 }
 
 /** Sends the draft with the conversation before it, and streams the answer. */
@@ -51,8 +62,10 @@ export async function ask(model: string): Promise<void> {
   const mine = new AbortController();
   running = mine;
   try {
-    await stream(turn, messages, mine);
-    change(turn.id, endAnswer);
+    const asked = await stream(turn, messages, mine);
+    keyAsked.value = asked;
+    if (asked === null) change(turn.id, endAnswer);
+    else takeBack(turn);
   } catch {
     const reason = mine.signal.aborted ? null : text.value.chat.unreachable;
     change(turn.id, (answer) => ({
@@ -65,27 +78,45 @@ export async function ask(model: string): Promise<void> {
   }
 }
 
-async function stream(turn: Turn, messages: readonly object[], mine: AbortController): Promise<void> {
+/** A question that was turned away at the door is as if it had not been sent. */
+function takeBack(turn: Turn): void {
+  turns.value = turns.value.filter((one) => one.id !== turn.id);
+  if (draft.value === '') draft.value = turn.question;
+}
+
+/** Resolves at the end of the answer; with what is asked for where it was refused for want of a key. */
+async function stream(
+  turn: Turn,
+  messages: readonly object[],
+  mine: AbortController,
+): Promise<KeyAsked | null> {
   const response = await fetch('v1/chat/completions', {
     method: 'POST',
     signal: mine.signal,
-    headers: { 'content-type': 'application/json', 'x-request-id': turn.requestId },
+    headers: {
+      'content-type': 'application/json',
+      'x-request-id': turn.requestId,
+      ...keyHeader(apiKey),
+    },
     body: JSON.stringify({ model: turn.model, messages, stream: true }),
   });
   const placement = response.headers.get('llamastead-placement');
   const attempt = Number(response.headers.get('llamastead-attempts') ?? '1');
   change(turn.id, (answer) => ({ ...answer, placement, attempt }));
   if (!response.ok || response.body === null) {
-    const message = errorMessage(await response.json().catch(() => null)) ?? `HTTP ${response.status}`;
-    change(turn.id, (answer) => ({ ...answer, state: 'failed', error: message }));
-    return;
+    const body: unknown = await response.json().catch(() => null);
+    const asked = keyAskedBy(response.status, body, response.headers.get('retry-after'), apiKey !== '');
+    const message = errorMessage(body) ?? `HTTP ${response.status}`;
+    if (asked === null) change(turn.id, (answer) => ({ ...answer, state: 'failed', error: message }));
+    return asked;
   }
+  keyAsked.value = null;
   const decoder = new TextDecoder();
   const reader = response.body.getReader();
   let rest = '';
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return;
+    if (done) return null;
     const chunk = parseSse(rest + decoder.decode(value, { stream: true }));
     rest = chunk.rest;
     const now = Date.now();

@@ -197,6 +197,11 @@ export const en = {
     cut: 'The answer ended early.',
     failed: 'No answer.',
     unreachable: 'Llamastead does not answer.',
+    keyNeeded:
+      'The models are locked by a key. Enter one of the keys under security.apiKeys in llamastead.yaml. It is forgotten when you close or reload this page.',
+    keyField: 'API key',
+    keySend: 'Send with this key',
+    keyWrong: 'That key is not right.',
   },
   connect: {
     title: 'Connect',

@@ -188,6 +188,11 @@ export const ko: Text = {
     cut: '답변이 중간에 끝났습니다.',
     failed: '답변을 받지 못했습니다.',
     unreachable: 'Llamastead가 응답하지 않습니다.',
+    keyNeeded:
+      '모델이 키로 잠겨 있습니다. llamastead.yaml의 security.apiKeys에 있는 키 하나를 입력해 주세요. 이 페이지를 닫거나 새로 고치면 키는 지워집니다.',
+    keyField: 'API 키',
+    keySend: '이 키로 보내기',
+    keyWrong: '키가 맞지 않습니다.',
   },
   connect: {
     title: '연결',

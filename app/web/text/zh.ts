@@ -184,6 +184,11 @@ export const zh: Text = {
     cut: '回答提前结束了。',
     failed: '没有得到回答。',
     unreachable: 'Llamastead 没有响应。',
+    keyNeeded:
+      '模型已用密钥锁定。请输入 llamastead.yaml 中 security.apiKeys 下的一个密钥。关闭或刷新此页面后，密钥不会保留。',
+    keyField: 'API 密钥',
+    keySend: '用此密钥发送',
+    keyWrong: '密钥不正确。',
   },
   connect: {
     title: '连接',
