@@ -4,6 +4,7 @@ import { estimator } from './adapters/gguf/estimator.ts';
 import { modelFiles } from './adapters/gguf/model-files.ts';
 import { deviceMemory } from './adapters/host/device-memory.ts';
 import { detectGpus } from './adapters/host/gpus.ts';
+import { lanAddress } from './adapters/host/lan-address.ts';
 import { host as hostMemory } from './adapters/host/memory.ts';
 import type { LoadedConfig, ParsedConfig } from './config.ts';
 import type { FactBody } from './core/facts.ts';
@@ -24,6 +25,7 @@ import { watchedHost } from './serve/host-watch.ts';
 import { httpEdge } from './serve/http.ts';
 import { keepTotals } from './serve/kept.ts';
 import { mqttEdge } from './serve/mqtt.ts';
+import { pageUrl } from './serve/page-url.ts';
 import { policySource } from './serve/policy-source.ts';
 import { carriedOver, openStateFolder } from './serve/state-folder.ts';
 import { every, watchPath } from './serve/watch.ts';
@@ -117,6 +119,8 @@ export async function serve(parts: ServeParts): Promise<Service> {
   source.settings.onChange(() => heedInLog(log, source.config()));
 
   const gate = makeGate({ loop, waiters, newest: () => newest, clock, version });
+  const lan = await lanAddress();
+  let page: string | null = null;
   let wasUp: boolean | null = null;
   const mqtt = mqttEdge({
     config: source.config().mqtt,
@@ -126,7 +130,8 @@ export async function serve(parts: ServeParts): Promise<Service> {
     settings: source.settings,
     memoryFile: state.mqttFile,
     version,
-    pageUrl: null,
+    pageUrl: () => page,
+    passwordFile: state.file,
     clock,
     log,
     ...sink,
@@ -159,6 +164,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
     drills: drilling.drills,
     isDrill: drilling.isOurs,
     health: () => healthOf(loop.state, mqtt.up()),
+    access: { ...mqtt, url: () => page },
     clock,
     log,
   });
@@ -166,6 +172,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
 
   const { host: at, port } = await http.server.listen();
   url = `http://${at === '0.0.0.0' || at === '::' ? '127.0.0.1' : at}:${port}`;
+  page = pageUrl(config.listen, port, lan);
   await containers.open(submit);
   await mqtt.start();
 

@@ -24,6 +24,13 @@ export const listenSchema = z
       port: wholeNumber(0, 65_535)
         .default(11_535)
         .meta({ description: 'Port of the model API, the page and the admin API; 0 takes a free one.' }),
+      url: text('auto, or a URL such as http://nas.local:11535', /^(auto|https?:\/\/[^\s@?#]+)$/)
+        .default('auto')
+        .meta({
+          description:
+            "The page's address for others at home, linked from Home Assistant; `auto` finds it, but not from within a container.",
+          examples: ['http://nas.local:11535'],
+        }),
     },
     section,
   )

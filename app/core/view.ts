@@ -101,6 +101,29 @@ export interface GpuView {
   readonly headroom: number;
 }
 
+/** The MQTT broker, as a client at home needs to know it. */
+export interface BrokerView {
+  readonly kind: 'embedded' | 'external';
+  /** Null: the machine that Llamastead runs on. */
+  readonly host: string | null;
+  readonly port: number;
+  readonly tls: boolean;
+  readonly username: string | null;
+  readonly up: boolean;
+  /** The file that a password made at the first start stands in; null: the configuration gives one. */
+  readonly passwordIn: string | null;
+}
+
+/** How other programs at home reach this one. */
+export interface ConnectView {
+  /** The page's address on the local network; null where it is not known. */
+  readonly url: string | null;
+  /** The model API asks for a key. */
+  readonly keyed: boolean;
+  /** Null: MQTT is off. `passwordShown`: the password can be asked for. */
+  readonly broker: (BrokerView & { readonly passwordShown: boolean }) | null;
+}
+
 export interface Counters {
   readonly requests: number;
   readonly failed: number;

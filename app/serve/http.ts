@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { type ModelApi, modelApi } from '../adapters/http/forward/index.ts';
 import { createMetrics, type Metrics } from '../adapters/http/metrics.ts';
-import { type HttpServer, httpServer } from '../adapters/http/server.ts';
+import { type Access, type HttpServer, httpServer } from '../adapters/http/server.ts';
 import type { Config } from '../config.ts';
 import { UNKNOWN_SPEED } from '../core/speed.ts';
 import type { State } from '../core/state.ts';
@@ -25,6 +25,7 @@ export interface HttpParts {
   readonly drills: Drills;
   readonly isDrill: (mark: string) => boolean;
   readonly health: () => Health;
+  readonly access: Access;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -78,6 +79,7 @@ export function httpEdge(parts: HttpParts): HttpEdge {
     drills: parts.drills,
     security: () => config().security,
     health: parts.health,
+    access: parts.access,
     metrics,
     webRoot: WEB_ROOT,
     language: () => config().language,

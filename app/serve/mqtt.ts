@@ -3,12 +3,14 @@ import { type Broker, embeddedBroker } from '../adapters/mqtt/broker.ts';
 import { type MqttPublisher, mqttPublisher } from '../adapters/mqtt/publisher.ts';
 import type { Config } from '../config.ts';
 import type { Problem } from '../core/types.ts';
+import type { BrokerView } from '../core/view.ts';
 import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock, EventLog, Gate, JsonFile, Settings } from '../ports.ts';
 
 /** A port that is taken may become free. */
 const LISTEN_RETRY_MS = 10_000;
+const EVERYWHERE = new Set(['0.0.0.0', '::']);
 
 export interface MqttParts {
   readonly config: Config['mqtt'];
@@ -19,7 +21,10 @@ export interface MqttParts {
   readonly settings: Settings;
   readonly memoryFile: JsonFile;
   readonly version: string;
-  readonly pageUrl: string | null;
+  /** Asked when it connects. */
+  readonly pageUrl: () => string | null;
+  /** The file that `madePassword` stands in. */
+  readonly passwordFile: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly onBroker: (up: boolean, detail: string | null) => void;
@@ -33,6 +38,10 @@ export interface MqttEdge {
   stop(): Promise<void>;
   /** True where MQTT is off or connected. */
   up(): boolean;
+  /** Null where MQTT is off. */
+  broker(): BrokerView | null;
+  /** Of the embedded broker; null where it is off. */
+  brokerPassword(): string | null;
 }
 
 export function mqttEdge(parts: MqttParts): MqttEdge {
@@ -72,7 +81,7 @@ export function mqttEdge(parts: MqttParts): MqttEdge {
       settings: parts.settings,
       memory: parts.memoryFile,
       version: parts.version,
-      pageUrl: parts.pageUrl,
+      pageUrl: parts.pageUrl(),
       clock,
       random: Math.random,
       log: parts.log.logger,
@@ -93,7 +102,39 @@ export function mqttEdge(parts: MqttParts): MqttEdge {
       await broker?.close();
     },
     up: () => off || (publisher?.up() ?? false),
+    broker() {
+      const up = publisher?.up() ?? false;
+      if (config.url !== null) return { ...externalBroker(config.url), username: config.username, up };
+      return embedded.on ? { ...embeddedView(parts, broker), up } : null;
+    },
+    brokerPassword: () => (config.url === null && embedded.on ? password : null),
   };
+}
+
+function embeddedView({ config, passwordFile }: MqttParts, broker: Broker | null) {
+  const { host, port, username, password } = config.embedded;
+  return {
+    kind: 'embedded',
+    host: EVERYWHERE.has(host) ? null : host,
+    port: broker?.port ?? port,
+    tls: false,
+    username,
+    passwordIn: password === null ? passwordFile : null,
+  } as const;
+}
+
+/** `url` as the configuration takes it: mqtt, mqtts, ws or wss. */
+function externalBroker(url: string) {
+  const { protocol, hostname, port } = new URL(url);
+  const tls = protocol === 'mqtts:' || protocol === 'wss:';
+  const usual = { 'mqtt:': 1883, 'mqtts:': 8883, 'ws:': 80, 'wss:': 443 }[protocol] ?? 1883;
+  return {
+    kind: 'external',
+    host: hostname,
+    port: port === '' ? usual : Number(port),
+    tls,
+    passwordIn: null,
+  } as const;
 }
 
 function brokerFailed(detail: string): Problem {

@@ -14,6 +14,8 @@ import type { Store } from '../ports/store.ts';
 import type { Clock, JsonFile } from '../ports.ts';
 
 export interface StateFolder {
+  /** The store's file. */
+  readonly file: string;
   readonly store: Store;
   readonly events: WritableEventLog;
   readonly settingsFile: JsonFile;
@@ -37,7 +39,8 @@ export async function openStateFolder(
   await mkdir(folder, { recursive: true }).catch((thrown: unknown) => {
     log.logger.warn({ folder }, `the state folder cannot be made: ${AppError.from(thrown).message}`);
   });
-  const { store, problems } = await openStore(jsonFile(join(folder, 'state.json')), clock, sink, () =>
+  const file = join(folder, 'state.json');
+  const { store, problems } = await openStore(jsonFile(file), clock, sink, () =>
     makePassword(randomBytes(24)),
   );
   const mqttFile = jsonFile(join(folder, 'mqtt.json'));
@@ -49,7 +52,7 @@ export async function openStateFolder(
   });
   const settingsFile = jsonFile(join(folder, 'settings.json'));
   const drillsFile = jsonFile(join(folder, 'drills.json'));
-  return { store, events, settingsFile, mqttFile, drillsFile, problems };
+  return { file, store, events, settingsFile, mqttFile, drillsFile, problems };
 }
 
 /** Totals, learned speeds and the last failover go on where the run before ended. */

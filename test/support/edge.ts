@@ -36,6 +36,7 @@ export async function startEdge(t: TestContext, change: Partial<HttpServerOption
     settings,
     drills,
     security: () => OPEN,
+    access: { url: () => null, broker: () => null, brokerPassword: () => null },
     health: () => ({ alive: true, ready: true, reasons: [] }),
     metrics,
     webRoot: '/nonexistent',

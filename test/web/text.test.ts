@@ -101,7 +101,6 @@ describe('languages', () => {
       'modes.gpu',
       'modes.cpu',
       'connect.webui',
-      'connect.homeAssistant',
     ]);
     for (const language of ['ko', 'zh'] as const) {
       const left = same(textOf('en'), textOf(language), '').map((path) => path.slice(1));

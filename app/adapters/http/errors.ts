@@ -20,6 +20,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   unauthorized: { status: 401, type: 'authentication_error' },
   forbidden_host: { status: 403, type: 'permission_error' },
   forbidden_origin: { status: 403, type: 'permission_error' },
+  token_needed: { status: 403, type: 'permission_error' },
   not_found: { status: 404, type: 'not_found_error' },
   unknown_model: { status: 404, type: 'not_found_error' },
   unknown_setting: { status: 404, type: 'not_found_error' },

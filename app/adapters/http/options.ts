@@ -3,6 +3,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Drills } from '../../ports/drills.ts';
+import type { BrokerView } from '../../core/view.ts';
 import type { Clock, EventLog, Gate, Settings } from '../../ports.ts';
 import type { HttpAddress } from './lifecycle.ts';
 import type { Metrics } from './metrics.ts';
@@ -19,6 +20,16 @@ export interface Health {
 export interface HttpLog {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
+}
+
+/** What the home knows of how it is reached. */
+export interface Access {
+  /** The page's address on the local network; null where it is not known. */
+  url(): string | null;
+  /** Null: MQTT is off. */
+  broker(): BrokerView | null;
+  /** Of the embedded broker; null where it is off. */
+  brokerPassword(): string | null;
 }
 
 /** Fits Express and plain `node:http`; calls `next` for a path that it does not know. */
@@ -39,6 +50,7 @@ export interface HttpServerOptions {
   /** Read on each request: a reload may change it. */
   readonly security: () => Security;
   readonly health: () => Health;
+  readonly access: Access;
   readonly metrics: Pick<Metrics, 'contentType' | 'text'>;
   /** Folder of the built page. */
   readonly webRoot: string;

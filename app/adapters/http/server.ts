@@ -14,7 +14,7 @@ import { denyModel } from './security/enforce.ts';
 import { createGuard, type Guard } from './security/guard.ts';
 
 export type { HttpAddress, Lifecycle as HttpServer } from './lifecycle.ts';
-export type { Health, HttpLog, HttpServerOptions, ModelHandler } from './options.ts';
+export type { Access, Health, HttpLog, HttpServerOptions, ModelHandler } from './options.ts';
 
 const MOST_CONNECTIONS = 2_048;
 const MOST_HEADERS = 100;

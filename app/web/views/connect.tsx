@@ -1,14 +1,23 @@
+import { useEffect } from 'preact/hooks';
+import { originFor } from '../logic/connect.ts';
+import { BrokerCard } from '../parts/broker-card.tsx';
 import { CopyField } from '../parts/copy-field.tsx';
-import { text, view } from '../state/app.ts';
+import { away, text, view } from '../state/app.ts';
+import { askConnect, connectView } from '../state/connect.ts';
 
 /** How programs at home reach the models: one card a client. */
 export function Connect() {
   const words = text.value.connect;
-  const origin = location.origin;
+  const told = connectView.value;
+  useEffect(() => {
+    if (!away.value) void askConnect();
+  }, [away.value]);
+  const origin = originFor(location.origin, told?.url ?? null);
   const models = view.value?.models ?? [];
   const model = models.find((one) => one.task === 'chat')?.name ?? models[0]?.name ?? words.noModel;
   const base = `${origin}/v1`;
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content: words.greeting }] });
+  const keyed = told?.keyed === true;
+  const key = keyed ? words.keyNeeded : words.keyAny;
   return (
     <div class="page">
       <h1>{words.title}</h1>
@@ -17,25 +26,37 @@ export function Connect() {
         <Client title={words.homeAssistant} help={words.homeAssistantHelp}>
           <CopyField label={words.address} value={base} />
           <CopyField label={words.modelName} value={model} />
+          {keyed && <Key says={key} />}
         </Client>
+        {told !== null && <BrokerCard broker={told.broker} origin={origin} />}
         <Client title={words.webui} help={words.webuiHelp}>
           <CopyField label={words.address} value={base} />
-          <p class="muted">
-            {words.key}: {words.keyAny}
-          </p>
+          <Key says={key} />
         </Client>
         <Client title={words.openai} help={words.openaiHelp}>
           <CopyField label={words.address} value={base} />
           <CopyField label={words.modelName} value={model} />
+          <Key says={key} />
         </Client>
         <Client title={words.curl} help={words.curlHelp}>
-          <CopyField
-            label={words.curl}
-            value={`curl ${base}/chat/completions -H 'content-type: application/json' -d '${body}'`}
-          />
+          <CopyField label={words.curl} value={curl(base, model, words.greeting, keyed)} />
         </Client>
       </div>
     </div>
+  );
+}
+
+function curl(base: string, model: string, greeting: string, keyed: boolean): string {
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content: greeting }] });
+  const key = keyed ? " -H 'authorization: Bearer KEY'" : '';
+  return `curl ${base}/chat/completions${key} -H 'content-type: application/json' -d '${body}'`;
+}
+
+function Key({ says }: { says: string }) {
+  return (
+    <p class="muted">
+      {text.value.connect.key}: {says}
+    </p>
   );
 }
 

@@ -81,6 +81,7 @@ test('a port that is taken is an error that says so', async (t) => {
     modelApi: () => {},
     security: () => ({ adminToken: null, apiKeys: [], allowedHosts: [] }),
     health: () => ({ alive: true, ready: true, reasons: [] }),
+    access: { url: () => null, broker: () => null, brokerPassword: () => null },
     webRoot: '/nonexistent',
     language: () => 'auto',
     log: { warn: () => {}, error: () => {} },

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { build } from 'vite';
-import { httpServer } from '../../../app/adapters/http/server.ts';
+import { type Access, httpServer } from '../../../app/adapters/http/server.ts';
 import { systemClock } from '../../../app/clock.ts';
 import type { View } from '../../../app/core/view.ts';
 import { type RecordingDrills, recordingDrills } from '../../support/edge-fakes.ts';
@@ -41,12 +41,28 @@ export interface ScriptedServer {
 export interface Locks {
   readonly token?: string | null;
   readonly apiKeys?: readonly string[];
+  readonly access?: Access;
 }
+
+/** An address and a broker, as most homes have them. */
+export const ACCESS: Access = {
+  url: () => 'http://192.168.1.10:11535/',
+  broker: () => ({
+    kind: 'embedded',
+    host: null,
+    port: 11_536,
+    tls: false,
+    username: 'llamastead',
+    up: true,
+    passwordIn: '/data/state.json',
+  }),
+  brokerPassword: () => 'made at the first start',
+};
 
 export async function scriptedServer(
   webRoot: string,
   first: Partial<View> = {},
-  { token = null, apiKeys = [] }: Locks = {},
+  { token = null, apiKeys = [], access = ACCESS }: Locks = {},
 ): Promise<ScriptedServer> {
   const home = scriptedHome(first);
   const chat = scriptedChat();
@@ -61,6 +77,7 @@ export async function scriptedServer(
     settings: home.settings,
     drills,
     security: () => ({ adminToken: token, apiKeys, allowedHosts: [] }),
+    access,
     health: () => ({ alive: true, ready: true, reasons: [] }),
     metrics: { contentType: 'text/plain', text: async () => '' },
     webRoot,

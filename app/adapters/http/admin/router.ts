@@ -4,10 +4,12 @@
 import { Router } from 'express';
 import type { Drills } from '../../../ports/drills.ts';
 import type { Clock, EventLog, Gate, Settings } from '../../../ports.ts';
+import type { Access } from '../options.ts';
 import { enforce } from '../security/enforce.ts';
 import type { Guard, Security } from '../security/guard.ts';
 import { noStore, pageHeaders } from '../security/headers.ts';
 import { drillRoutes } from './drills.ts';
+import { connectRoutes } from './connect.ts';
 import { eventRoutes } from './events.ts';
 import type { Hub } from './hub.ts';
 import { loginRoutes } from './login.ts';
@@ -21,6 +23,7 @@ export interface AdminOptions {
   readonly settings: Settings;
   readonly drills: Drills;
   readonly security: () => Security;
+  readonly access: Access;
   readonly guard: Guard;
   readonly hub: Hub;
   readonly clock: Clock;
@@ -40,5 +43,6 @@ export function adminRouter(options: AdminOptions): Router {
   modelRoutes(router, options);
   settingsRoutes(router, options.settings);
   drillRoutes(router, { drills: options.drills, seq: () => options.gate.view().seq });
+  connectRoutes(router, options.access, options.security);
   return router;
 }

@@ -18,6 +18,8 @@ test('no data comes before the token, and all of it with the token', async (t) =
     '/admin/events',
     '/admin/events/stream',
     '/admin/settings',
+    '/admin/connect',
+    '/admin/connect/broker-password',
     '/metrics',
     '/admin/x',
   ];

@@ -1,0 +1,34 @@
+/** What the Connect view is told by the server, when it is opened. */
+import { signal } from '@preact/signals';
+import type { ConnectView } from '../../core/view.ts';
+import { errorMessage } from '../logic/chat.ts';
+import { text } from './app.ts';
+
+/** Null before the first answer. */
+export const connectView = signal<ConnectView | null>(null);
+
+/** Asks anew; what was known stays where the server is away. */
+export async function askConnect(): Promise<void> {
+  try {
+    const response = await fetch('admin/connect', { cache: 'no-store' });
+    if (response.ok) connectView.value = (await response.json()) as ConnectView;
+  } catch {
+    // The banner says that the server is away; the view asks again when it is back.
+  }
+}
+
+export type Password =
+  | { readonly ok: true; readonly password: string }
+  | { readonly ok: false; readonly error: string };
+
+/** The broker's password: handed to who asked, kept nowhere. */
+export async function askPassword(): Promise<Password> {
+  try {
+    const response = await fetch('admin/connect/broker-password', { cache: 'no-store' });
+    const body: unknown = await response.json();
+    if (response.ok) return { ok: true, password: (body as { password: string }).password };
+    return { ok: false, error: errorMessage(body) ?? `HTTP ${response.status}` };
+  } catch {
+    return { ok: false, error: text.value.chat.unreachable };
+  }
+}
