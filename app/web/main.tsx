@@ -9,7 +9,10 @@ import { startLive } from './state/live.ts';
 addEventListener('hashchange', () => {
   // The link that skips to the content is no route.
   if (location.hash === '#main') return;
+  const before = route.value.view;
   route.value = parseRoute(location.hash);
+  // A filter is a new address of the same view: only another view begins at its top.
+  if (route.value.view !== before) scrollTo(0, 0);
 });
 
 // The tab tells what its page would: quiet while all is well.

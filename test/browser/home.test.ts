@@ -130,6 +130,24 @@ describe('Home', () => {
       await context.close();
     }));
 
+  it('begins another view at its top, and leaves the reader in place while one is filtered', () =>
+    withServer({}, async () => {
+      const said = Array.from({ length: 40 }, () => ({ type: 'config_reloaded' }) as const);
+      server.home.remember(someFacts(said));
+      const { page, context } = await watchedPage(browser, server.url, {
+        viewport: { width: 390, height: 600 },
+      });
+      await page.goto(server.url);
+      await page.locator('.latest').scrollIntoViewIfNeeded();
+      await page.locator('.nav a[href="#/events"]').click();
+      await page.locator('.event-list').waitFor();
+      assert.equal(await page.evaluate(() => scrollY), 0);
+      await page.evaluate(() => scrollTo(0, 100));
+      await page.getByRole('searchbox').pressSequentially('read');
+      assert.equal(await page.evaluate(() => scrollY), 100);
+      await context.close();
+    }));
+
   it('speaks another language at once, and the next time too', () =>
     withServer({}, async () => {
       const { page, context } = await watchedPage(browser, server.url);
