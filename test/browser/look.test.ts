@@ -34,7 +34,8 @@ after(async () => {
 async function open(page: Page, view: (typeof VIEWS)[number]): Promise<void> {
   await page.goto(`${server.url}#/${view}`);
   await page.locator('h1').waitFor();
-  if (view !== 'connect') await page.locator('.event').first().waitFor();
+  const last = view === 'connect' ? '#broker-title' : '.event';
+  await page.locator(last).first().waitFor();
 }
 
 interface Violation {
