@@ -24,7 +24,6 @@ import { heedInLog, noticeOnce } from './serve/heed.ts';
 import { watchedHost } from './serve/host-watch.ts';
 import { httpEdge } from './serve/http.ts';
 import { keepTotals } from './serve/kept.ts';
-import { heedInLog, noticeOnce } from './serve/log-wishes.ts';
 import { mqttEdge } from './serve/mqtt.ts';
 import { pageUrl } from './serve/page-url.ts';
 import { policySource } from './serve/policy-source.ts';

@@ -2,8 +2,8 @@
  * What the HTTP server is made from.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Drills } from '../../ports/drills.ts';
 import type { BrokerView } from '../../core/view.ts';
+import type { Drills } from '../../ports/drills.ts';
 import type { Clock, EventLog, Gate, Settings } from '../../ports.ts';
 import type { HttpAddress } from './lifecycle.ts';
 import type { Metrics } from './metrics.ts';
