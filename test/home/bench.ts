@@ -107,6 +107,15 @@ async function makePage(progress: Progress): Promise<void> {
 }
 
 /**
+ * Node on the base image.
+ * @returns the image's name
+ * @throws StepFailure
+ */
+export async function ensureNodeImage(bench: Bench, progress: Progress = onTerminal): Promise<string> {
+  return withLock(join(benchDir, 'lock'), () => runStep(nodeImageStep(bench.docker, bench.base), progress));
+}
+
+/**
  * The image with `docker compose`.
  * @returns the image's name
  * @throws StepFailure

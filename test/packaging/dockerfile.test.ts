@@ -13,3 +13,10 @@ test('the published base image has the Node that the tests run on', () => {
   const base = /^ARG BASE=node:(\S+)-slim$/m.exec(dockerfile);
   assert.equal(base?.[1], manifest.devDependencies.node);
 });
+
+test('the image starts Node with the flags that its compiled code was made for', () => {
+  const started = /^ENTRYPOINT \["node", "([^"]*)", "\S+main\.ts"\]$/m.exec(dockerfile);
+  const command = /exec node (.*) \S+main\.ts "\$@"/.exec(dockerfile);
+  assert.notEqual(started?.[1], undefined);
+  assert.equal(command?.[1], started?.[1]);
+});

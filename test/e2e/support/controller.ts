@@ -22,6 +22,8 @@ export interface Controller {
   readonly url: string;
   readonly home: string;
   readonly mqttPort: number;
+  /** Of the running process. */
+  pid(): number;
   /** The next fact of this type (and shape) that was not awaited yet. */
   event(type: FactType, matches?: (fact: Fact) => boolean): Promise<Fact>;
   /** All facts so far. */
@@ -104,6 +106,7 @@ export async function startController(
     url,
     home: name,
     mqttPort: mqttPort ?? 0,
+    pid: () => child?.pid ?? 0,
     event: (type, matches = () => true) =>
       following?.next((fact) => fact.type === type && matches(fact)) ??
       Promise.reject(new Error('not running')),
@@ -161,7 +164,7 @@ function benchConfig(
 }
 
 /** Ports that were free a moment ago. */
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));
   const ports = servers.map((server) => {

@@ -1,0 +1,47 @@
+/** The proxies beside Llamastead, in front of the same upstream. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { freePorts } from '../../e2e/support/controller.ts';
+import { startProgram } from './program.ts';
+import type { Target } from './target.ts';
+
+export interface RunningTarget {
+  readonly target: Target;
+  stop(): Promise<void>;
+}
+
+const passThrough = join(import.meta.dirname, 'pass-through.ts');
+
+/** A bare pass-through of Express and undici. */
+export async function startPassThrough(upstream: string): Promise<RunningTarget> {
+  const [port = 0] = await freePorts(1);
+  const url = `http://127.0.0.1:${port}`;
+  const program = await startProgram(
+    process.execPath,
+    [passThrough, String(port), upstream],
+    `${url}/healthz`,
+  );
+  return { target: { name: 'pass-through', url, model: 'stub', pid: program.pid }, stop: program.stop };
+}
+
+/** llama-swap from its binary, with the upstream as its one model. */
+export async function startLlamaSwap(binary: string, upstream: string): Promise<RunningTarget> {
+  const folder = mkdtempSync(join(tmpdir(), 'llamastead-bench-swap-'));
+  const config = join(folder, 'config.yaml');
+  // Its own limit is 10 requests at once; Llamastead's instance takes 64.
+  const stub = { cmd: 'sleep infinity', proxy: upstream, checkEndpoint: '/health', concurrencyLimit: 128 };
+  writeFileSync(config, stringify({ logLevel: 'error', models: { stub } }));
+  const [port = 0] = await freePorts(1);
+  const url = `http://127.0.0.1:${port}`;
+  const args = ['-config', config, '-listen', `127.0.0.1:${port}`];
+  const program = await startProgram(binary, args, `${url}/health`);
+  return {
+    target: { name: 'llama-swap', url, model: 'stub', pid: program.pid },
+    async stop() {
+      await program.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
