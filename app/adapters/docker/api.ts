@@ -2,6 +2,7 @@
  * The part of Docker's API that is only read: typed, bounded in time, errors in our words. What changes
  * anything is in guarded.ts.
  */
+import './spare.ts';
 import type { Readable } from 'node:stream';
 import Docker from 'dockerode';
 import { z } from 'zod';
