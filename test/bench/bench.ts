@@ -93,7 +93,8 @@ function report(on: Machine, samples: Samples, options: Options): void {
   );
   writeFileSync(join(folder, 'bench.md'), text);
   process.stdout.write(text);
-  for (const [what, count] of Object.entries(faults)) say(`! ${what}: ${count}`);
+  for (const [what, { count, example }] of Object.entries(faults))
+    say(`! ${what}: ${count}, such as ${example}`);
   if (Object.keys(faults).length > 0) process.exitCode = 1;
 }
 

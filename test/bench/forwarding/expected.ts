@@ -35,12 +35,19 @@ export async function expectedFrom(
   return {
     check(phase, target, asked, reply) {
       if (reply.error !== null || reply.status !== 200) {
-        samples.fault(phase, target.name, reply.error ?? `status ${reply.status}`);
+        samples.fault(phase, target.name, reply.error ?? `status ${reply.status}`, excerpt(reply.body, 0));
         return false;
       }
-      const same = bodies.get(JSON.stringify(asked))?.equals(reply.body) ?? false;
-      if (!same) samples.fault(phase, target.name, "bytes differ from the upstream's");
-      return same;
+      const wanted = bodies.get(JSON.stringify(asked)) ?? Buffer.alloc(0);
+      if (wanted.equals(reply.body)) return true;
+      const at = reply.body.findIndex((byte, i) => byte !== wanted[i]);
+      samples.fault(phase, target.name, "bytes differ from the upstream's", excerpt(reply.body, at));
+      return false;
     },
   };
+}
+
+function excerpt(body: Buffer, at: number): string {
+  const from = at < 0 ? body.length : at;
+  return `byte ${from} of ${body.length}: ${JSON.stringify(body.toString('utf8', from, from + 200))}`;
 }

@@ -7,14 +7,19 @@ export interface Samples {
   /** One value a round, in order. */
   of(metric: Metric, target: string): readonly number[];
   metrics(): readonly Metric[];
-  /** Counts an answer that is not as the upstream's. */
-  fault(phase: string, target: string, what: string): void;
-  faults(): Readonly<Record<string, number>>;
+  /** Counts an answer that is not as the upstream's, and keeps the first as an example. */
+  fault(phase: string, target: string, what: string, example?: string): void;
+  faults(): Readonly<Record<string, Fault>>;
+}
+
+export interface Fault {
+  readonly count: number;
+  readonly example: string;
 }
 
 export function newSamples(): Samples {
   const values = new Map<Metric, Map<string, number[]>>();
-  const faults: Record<string, number> = {};
+  const faults: Record<string, Fault> = {};
   return {
     put(metric, target, value) {
       const targets = values.get(metric) ?? new Map<string, number[]>();
@@ -23,9 +28,10 @@ export function newSamples(): Samples {
     },
     of: (metric, target) => values.get(metric)?.get(target) ?? [],
     metrics: () => [...values.keys()],
-    fault(phase, target, what) {
+    fault(phase, target, what, example = '') {
       const key = `${phase}, ${target}: ${what}`;
-      faults[key] = (faults[key] ?? 0) + 1;
+      const before = faults[key] ?? { count: 0, example };
+      faults[key] = { ...before, count: before.count + 1 };
     },
     faults: () => faults,
   };

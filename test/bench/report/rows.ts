@@ -11,7 +11,8 @@ export interface Row {
   readonly others: Readonly<Record<string, number>>;
   /** What the goal is about: a ratio, or the figure itself. */
   readonly reached: number;
-  readonly met: boolean;
+  /** Null: there was nothing to compare with. */
+  readonly met: boolean | null;
 }
 
 export const OURS = 'llamastead';
@@ -30,9 +31,13 @@ export function rowsOf(samples: Samples, targets: readonly string[]): Row[] {
     );
     if (goal.against === 'bare') others[BARE] = median(samples.of(BARE_METRIC, BARE));
     const reached = reachedBy(goal, samples, ours);
-    const met = goal.sense === 'least' ? reached >= goal.limit : reached <= goal.limit;
-    return [{ goal, ours, others, reached, met }];
+    return [{ goal, ours, others, reached, met: isMet(goal, reached) }];
   });
+}
+
+function isMet({ sense, limit }: Goal, reached: number): boolean | null {
+  if (Number.isNaN(reached)) return null;
+  return sense === 'least' ? reached >= limit : reached <= limit;
 }
 
 function reachedBy(goal: Goal, samples: Samples, ours: number): number {

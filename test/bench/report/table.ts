@@ -9,7 +9,7 @@ export function table(rows: readonly Row[], targets: readonly string[]): string 
     ...targets.map((name) =>
       figure(row, row.others[name] ?? row.others[name === 'llama-swap' ? 'bare' : '']),
     ),
-    ...[reached(row), goal(row), row.met ? 'met' : 'MISSED'],
+    ...[reached(row), goal(row), verdict(row)],
   ]);
   const all = [head, head.map(() => '---'), ...cells];
   const widths = head.map((_, column) => Math.max(...all.map((line) => (line[column] ?? '').length)));
@@ -26,8 +26,13 @@ function figure({ goal }: Row, value: number | undefined): string {
   return value === undefined ? '' : `${value.toFixed(goal.digits)} ${goal.unit}`.trim();
 }
 
+function verdict({ met }: Row): string {
+  if (met === null) return 'no baseline';
+  return met ? 'met' : 'MISSED';
+}
+
 function reached({ goal, reached: value }: Row): string {
-  if (goal.against === 'value') return '';
+  if (goal.against === 'value' || Number.isNaN(value)) return '';
   return `${value.toFixed(2)} of ${goal.against === 'bare' ? 'bare' : 'llama-swap'}`;
 }
 
