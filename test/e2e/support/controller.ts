@@ -22,8 +22,6 @@ export interface Controller {
   readonly url: string;
   readonly home: string;
   readonly mqttPort: number;
-  /** Of the running process. */
-  pid(): number;
   /** The next fact of this type (and shape) that was not awaited yet. */
   event(type: FactType, matches?: (fact: Fact) => boolean): Promise<Fact>;
   /** All facts so far. */
@@ -106,7 +104,6 @@ export async function startController(
     url,
     home: name,
     mqttPort: mqttPort ?? 0,
-    pid: () => child?.pid ?? 0,
     event: (type, matches = () => true) =>
       following?.next((fact) => fact.type === type && matches(fact)) ??
       Promise.reject(new Error('not running')),
