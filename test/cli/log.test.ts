@@ -42,3 +42,21 @@ test('a secret is hidden by the name of its key, and by its value wherever it st
   assert.ok(!text.includes('zxq') && !text.includes('zqx'), text);
   assert.ok(text.includes('abc stays'));
 });
+
+test('no text, list or error makes a line long; what was left out is told', () => {
+  const long = 'x'.repeat(1_000_000);
+  const failed = new Error(long, { cause: new Error(long) });
+  const written = lines(({ logger }) => {
+    logger.info(
+      { detail: long, list: Array.from({ length: 10_000 }, () => 'y'), deep: { er: { est: long } } },
+      'one',
+    );
+    logger.error({ err: failed }, 'two');
+    logger.error(failed);
+    logger.info({ at: new Date(0), nothing: null, number: 1, list: [1, { a: 'b' }] }, 'three');
+  });
+  for (const line of written) assert.ok(line.length < 20_000, `${line.length} characters`);
+  assert.match(written[0] ?? '', /x\.\.\. \(998000 more characters\)/);
+  const { at, nothing, number, list } = JSON.parse(written[3] ?? '');
+  assert.deepEqual([at, nothing, number, list], ['1970-01-01T00:00:00.000Z', null, 1, [1, { a: 'b' }]]);
+});

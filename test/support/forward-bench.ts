@@ -3,7 +3,7 @@
  * request is granted the first instance; a failed attempt is told and answered by `verdict`.
  */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
   type ForwardSettings,
@@ -61,6 +61,10 @@ export interface Bench {
   /** Resolves when the gate was told an n-th outcome (from 0), over all requests. */
   outcome(n: number): Promise<Outcome>;
   ticket(n: number): Promise<Ticket>;
+  /** Resolves when so many bytes of bodies came, over all requests. */
+  bodyBytes(count: number): Promise<void>;
+  /** Bytes that were written to clients and that their connections have not taken. */
+  unsent(): number;
   /** Resolves when the edge has read an n-th request (from 0) whole. */
   received(n: number): Promise<unknown>;
   /** Resolves with the n-th response (from 0) that was closed: complete, or its client left. */
@@ -142,13 +146,19 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
     metrics: { attempt: (one) => void attempts.push(one), request: (one) => requests.add(one) },
     log: { debug() {} },
   });
+  const bodies = amount();
+  const open = new Set<ServerResponse>();
   const server = createServer((req, res) => {
+    open.add(res);
+    res.once('close', () => open.delete(res));
     req.once('end', () => received.add(true));
     res.once('close', () => closed.add(true));
     api.handler(req, res, () => {
       res.statusCode = 404;
       res.end('not ours');
     });
+    // After the edge, and only where it reads: a listener of ours must not read for it.
+    if (req.listenerCount('data') > 0) req.on('data', ({ length }: Buffer) => bodies.add(length));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -163,6 +173,8 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
     ended: requests.nth,
     outcome: outcomes.nth,
     ticket: tickets.nth,
+    bodyBytes: bodies.reached,
+    unsent: () => [...open].reduce((sum, { writableLength }) => sum + writableLength, 0),
     received: received.nth,
     closed: closed.nth,
     async close() {
@@ -196,6 +208,20 @@ function ticket(request: NewRequest, waiter: Waiter): Ticket {
         });
       }
     },
+  };
+}
+
+/** A sum that can be waited for. */
+function amount() {
+  let sum = 0;
+  const waiting: { readonly count: number; readonly reached: () => void }[] = [];
+  return {
+    add(more: number) {
+      sum += more;
+      for (const { count, reached } of waiting) if (sum >= count) reached();
+    },
+    reached: (count: number) =>
+      sum >= count ? Promise.resolve() : new Promise<void>((reached) => waiting.push({ count, reached })),
   };
 }
 

@@ -17,6 +17,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
   context_exceeded: { status: 400, type: 'exceed_context_size_error' },
   invalid_setting: { status: 400, type: 'invalid_request_error' },
+  request_timeout: { status: 408, type: 'timeout_error' },
+  head_too_large: { status: 431, type: 'invalid_request_error' },
   unauthorized: { status: 401, type: 'authentication_error' },
   forbidden_host: { status: 403, type: 'permission_error' },
   forbidden_origin: { status: 403, type: 'permission_error' },

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BrokerView } from '../../core/view.ts';
 import type { Drills } from '../../ports/drills.ts';
 import type { Clock, EventLog, Gate, Settings } from '../../ports.ts';
+import type { Bounds } from './bounded-server.ts';
 import type { HttpAddress } from './lifecycle.ts';
 import type { Metrics } from './metrics.ts';
 import type { Security } from './security/guard.ts';
@@ -56,6 +57,8 @@ export interface HttpServerOptions {
   readonly webRoot: string;
   /** Language of the page: `auto` follows the browser. */
   readonly language: () => PageLanguage | 'auto';
+  /** Other bounds than the usual ones. */
+  readonly bounds?: Partial<Bounds>;
   readonly clock: Clock;
   readonly log: HttpLog;
 }

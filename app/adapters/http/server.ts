@@ -2,10 +2,11 @@
  * The one address: model API, admin API, page, metrics, health on one port. A model request passes one
  * check and nothing else on its way to the forwarder; all the rest is an Express application.
  */
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { AppError } from '../../errors.ts';
 import { createHub } from './admin/hub.ts';
 import { application } from './application.ts';
+import { boundedServer } from './bounded-server.ts';
 import { sendError } from './errors.ts';
 import { requestIdOf } from './forward/headers.ts';
 import { type Lifecycle, lifecycle } from './lifecycle.ts';
@@ -15,23 +16,6 @@ import { createGuard, type Guard } from './security/guard.ts';
 
 export type { HttpAddress, Lifecycle as HttpServer } from './lifecycle.ts';
 export type { Access, Health, HttpLog, HttpServerOptions, ModelHandler } from './options.ts';
-
-const MOST_CONNECTIONS = 2_048;
-const MOST_HEADERS = 100;
-
-/**
- * `requestTimeout` runs only until the request is read whole, so it cuts no slow answer; it is long enough
- * for a picture over poor Wi-Fi. Most proxies and clients keep an idle connection for a minute at most.
- */
-const LIMITS = {
-  keepAliveTimeout: 65_000,
-  headersTimeout: 30_000,
-  requestTimeout: 30 * 60_000,
-  connectionsCheckingInterval: 10_000,
-  maxHeaderSize: 16 * 1_024,
-  keepAlive: true,
-  keepAliveInitialDelay: 60_000,
-} as const;
 
 /** Builds the server; nothing listens before `listen`. */
 export function httpServer(options: HttpServerOptions): Lifecycle {
@@ -43,9 +27,8 @@ export function httpServer(options: HttpServerOptions): Lifecycle {
   });
   const hub = createHub({ gate, events, clock, mayListen: (req) => guard.admin(req) === null });
   const app = application({ ...options, guard, hub });
-  const server = createServer(LIMITS, dispatch(options.modelApi, guard, app, log));
-  server.maxConnections = MOST_CONNECTIONS;
-  server.maxHeadersCount = MOST_HEADERS;
+  const listener = dispatch(options.modelApi, guard, app, log);
+  const server = boundedServer({ listener, bounds: options.bounds ?? {}, clock, log });
   return lifecycle({ server, listen: options.listen, clock, onClosing: hub.close });
 }
 

@@ -2,6 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Clock } from '../../../ports.ts';
+import type { Alarms } from './alarms.ts';
 import { isBackground } from './background.ts';
 import { asksForPlainText } from './resume/eligible.ts';
 import { textBytes, withoutLongStrings } from './skim.ts';
@@ -29,32 +31,68 @@ export type BodyResult =
   /** Plain English: what was expected. */
   | { readonly ok: false; readonly message: string };
 
-/**
- * Reads the body whole. `done` gets the bytes, or null when they are more than `limit`; it is not called
- * when the client leaves before the end.
- */
-export function readBody(req: IncomingMessage, limit: number, done: (body: Buffer | null) => void): void {
-  const announced = Number(req.headers['content-length'] ?? 0);
-  if (announced > limit) {
-    done(null);
+/** Why a body was not read to its end; the message is plain English. */
+export interface UnreadBody {
+  readonly code: 'body_too_large' | 'request_timeout';
+  readonly message: string;
+}
+
+export interface BodyBounds {
+  /** Bytes. */
+  readonly limit: number;
+  readonly clock: Clock;
+  readonly alarms: Alarms;
+}
+
+/** A body of which nothing comes for so long is given up. */
+const BODY_IDLE_MS = 30_000;
+
+/** Reads the body whole. `done` is called once, but not when the client leaves before the end. */
+export function readBody(
+  req: IncomingMessage,
+  { limit, clock, alarms }: BodyBounds,
+  done: (body: Buffer | UnreadBody) => void,
+): void {
+  const tooLarge: UnreadBody = { code: 'body_too_large', message: `The body is larger than ${limit} bytes.` };
+  if (Number(req.headers['content-length'] ?? 0) > limit) {
+    done(tooLarge);
     return;
   }
-  const chunks: Buffer[] = [];
+  let chunks: Buffer[] = [];
   let size = 0;
+  const patience = {
+    at: clock.now().mono + BODY_IDLE_MS,
+    index: -1,
+    ring() {
+      const message = `Nothing more of the body came for ${BODY_IDLE_MS / 1000} s; ${size} bytes were there.`;
+      finish({ code: 'request_timeout', message });
+    },
+  };
+  const stop = () => {
+    if (patience.index >= 0) alarms.remove(patience);
+    req.off('data', take);
+    req.off('end', whole);
+    req.off('close', stop);
+    chunks = [];
+  };
+  const finish = (result: Buffer | UnreadBody) => {
+    stop();
+    done(result);
+  };
   const take = (chunk: Buffer) => {
     size += chunk.length;
     chunks.push(chunk);
-    if (size <= limit) return;
-    req.off('data', take);
-    req.off('end', finish);
-    done(null);
+    patience.at = clock.now().mono + BODY_IDLE_MS;
+    if (size > limit) finish(tooLarge);
   };
-  const finish = () => {
+  const whole = () => {
     const [first] = chunks;
-    done(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size));
+    finish(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size));
   };
+  alarms.add(patience);
   req.on('data', take);
-  req.on('end', finish);
+  req.on('end', whole);
+  req.on('close', stop);
 }
 
 const LARGE_BYTES = 16 * 1024;

@@ -4,9 +4,10 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestId } from '../../../core/request.ts';
-import { errorHeaders, type OwnError, ownError } from '../errors.ts';
+import { ownError } from '../errors.ts';
 import { keyedAnswers } from '../keyed/index.ts';
 import { idempotencyKeyOf } from '../keyed/key.ts';
+import { refuseBody } from '../linger.ts';
 import { alarms } from './alarms.ts';
 import { sendOwn } from './answer.ts';
 import { givenPriority } from './background.ts';
@@ -33,8 +34,6 @@ export type {
   Target,
 } from './options.ts';
 
-/** Time that a client has to take the answer to a body that is too large. */
-const REFUSED_BODY_MS = 5000;
 const NO_ROOM = 'The bodies of requests that wait or run leave no room for another large one.';
 const NO_ROOM_RETRY_S = 5;
 
@@ -103,13 +102,14 @@ function receive(shared: Shared, req: IncomingMessage, res: ServerResponse, rece
   place?.until(res);
   if (place === null) {
     const error = ownError('capacity', NO_ROOM, requestId, { retryAfter: NO_ROOM_RETRY_S });
-    refuseBody(req, res, protocol, error);
+    refuseBody(req, res, error, protocol.errorBody(error));
     return;
   }
-  readBody(req, settings.bodyLimit, (body) => {
-    if (body === null) {
-      const message = `The body is larger than ${settings.bodyLimit} bytes.`;
-      refuseBody(req, res, protocol, ownError('body_too_large', message, requestId));
+  const bounds = { limit: settings.bodyLimit, clock: shared.options.clock, alarms: shared.alarms };
+  readBody(req, bounds, (body) => {
+    if (!Buffer.isBuffer(body)) {
+      const error = ownError(body.code, body.message, requestId);
+      refuseBody(req, res, error, protocol.errorBody(error));
       return;
     }
     const read = readFields(body, req.headers);
@@ -163,24 +163,6 @@ function wrongHeader({ headers }: IncomingMessage): string | null {
   const encoding = headers['content-encoding'];
   if (encoding === undefined || encoding === 'identity') return null;
   return `A body with Content-Encoding ${encoding.slice(0, 40)} is not read; send it as it is.`;
-}
-
-/**
- * Refuses a body that is still being sent. The answer is complete by its length, but the connection is kept
- * until the client has stopped sending: closed at once, unread bytes would reset it and the client would never
- * see the answer.
- */
-function refuseBody(req: IncomingMessage, res: ServerResponse, protocol: Protocol, error: OwnError): void {
-  const body = protocol.errorBody(error);
-  res.writeHead(error.status, [
-    ...['Content-Type', 'application/json; charset=utf-8', ...errorHeaders(error)],
-    ...['Content-Length', String(Buffer.byteLength(body)), 'Connection', 'close'],
-  ]);
-  res.write(body);
-  const patience = setTimeout(() => res.end(), REFUSED_BODY_MS);
-  req.once('end', () => res.end());
-  res.once('close', () => clearTimeout(patience));
-  req.resume();
 }
 
 function onlyPost(req: IncomingMessage, res: ServerResponse, path: string, protocol: Protocol): void {

@@ -118,7 +118,10 @@ export function errorMessage(text: string): string {
   return errorFields(text).message;
 }
 
-/** What llama-server's error object says; `status`: its `code` where that is a number. */
+/** A message is told in events and logs: so many characters of it say enough. */
+const MESSAGE_LENGTH = 500;
+
+/** What llama-server's error object says, its message shortened; `status`: its `code` where that is a number. */
 interface ErrorFields {
   readonly status: number | null;
   readonly message: string;
@@ -128,13 +131,13 @@ interface ErrorFields {
 /** Reads llama-server's error object, or takes the text itself for the message. */
 export function errorFields(text: string): ErrorFields {
   const error = parseObject(text)?.['error'];
-  if (typeof error === 'string') return { status: null, message: error, overflow: null };
+  const shown = (message: unknown) => (typeof message === 'string' ? message : text).slice(0, MESSAGE_LENGTH);
   if (typeof error !== 'object' || error === null)
-    return { status: null, message: text.slice(0, 500), overflow: null };
+    return { status: null, message: shown(error), overflow: null };
   const { message, code, ...more } = error as Json;
   return {
     status: typeof code === 'number' ? code : null,
-    message: typeof message === 'string' ? message : text.slice(0, 500),
+    message: shown(message),
     overflow: overflowOf(more),
   };
 }

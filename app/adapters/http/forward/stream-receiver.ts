@@ -32,6 +32,7 @@ export function streamReceiver(options: StreamOptions): Receiver {
   const { answer, judge, rename, onProgress, transcript } = options;
   const splitter = eventSplitter();
   let held: Buffer[] = [];
+  let heldBytes = 0;
   const now = nothingReceived();
   let plain: Buffer | null = null;
   let special: Buffer = EMPTY;
@@ -40,8 +41,11 @@ export function streamReceiver(options: StreamOptions): Receiver {
   function pass(bytes: Buffer): void {
     if (bytes.length === 0) return;
     const out = rename === null ? bytes : rename(bytes);
-    if (!now.begun) held.push(out);
-    else answer.write(out);
+    if (now.begun) answer.write(out);
+    else {
+      held.push(out);
+      heldBytes += out.length;
+    }
   }
 
   function begin(): void {
@@ -49,6 +53,7 @@ export function streamReceiver(options: StreamOptions): Receiver {
     answer.openStream(options.contentType);
     for (const bytes of held) answer.write(bytes);
     held = [];
+    heldBytes = 0;
   }
 
   function judged(whole: Buffer, start: number, end: number): EventKind {
@@ -104,7 +109,7 @@ export function streamReceiver(options: StreamOptions): Receiver {
         start = end;
       }
       pass(from === 0 ? whole : whole.subarray(from));
-      return null;
+      return heldBytes > EVENT_BYTES ? tooLong('too much before any content') : null;
     },
     end() {
       if (!now.whole) return { kind: 'reset', reused: false };
@@ -116,8 +121,8 @@ export function streamReceiver(options: StreamOptions): Receiver {
   };
 }
 
-export function tooLong(): Failure {
-  return { kind: 'http', status: 500, message: 'the instance sent an event without end' };
+export function tooLong(what = 'an event without end'): Failure {
+  return { kind: 'http', status: 500, message: `the instance sent ${what}` };
 }
 
 const CONTENT = Buffer.from('"content":"');

@@ -1,7 +1,9 @@
 /** What is answered without an instance: models, wrong paths, wrong bodies, refusals. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import http from 'node:http';
 import { after, test } from 'node:test';
+import { manualClock } from '../../../support/clock.ts';
 import { fakeLlama, whole } from '../../../support/fake-llama.ts';
 import { type Bench, type BenchOptions, forwardBench } from '../../../support/forward-bench.ts';
 import { ask, get, post } from '../../../support/raw-client.ts';
@@ -165,4 +167,35 @@ test('large bodies share a bounded room; a request that ends gives its part back
   (await bench.ticket(9)).obey({ do: 'grant', instance: 0 });
   assert.equal((await next.reply).status, 200);
   for (const sent of held) sent.leave();
+});
+
+test('a body of which nothing more comes is given up with a word; one that comes slowly is not', async () => {
+  gpu.behave(whole());
+  const clock = manualClock();
+  const bench = await home({ clock, settings: { bodyLimit: 200_000 } });
+  const body = JSON.stringify({ model: 'chat', x: 'y'.repeat(190_000) });
+  const request = http.request(bench.url + PATH, {
+    method: 'POST',
+    agent: false,
+    headers: { 'content-length': String(body.length) },
+  });
+  const replied = once(request, 'response');
+  const piece = async (from: number) => {
+    const taken = bench.bodyBytes(from + 10_000);
+    request.write(body.slice(from, from + 10_000));
+    await taken;
+  };
+  for (let from = 0; from < 100_000; from += 10_000) {
+    await piece(from);
+    clock.advance(29_999);
+  }
+  clock.advance(1);
+  const [response] = (await replied) as [http.IncomingMessage];
+  const chunks = await response.toArray();
+  assert.equal(response.statusCode, 408);
+  const error = errorOf(Buffer.concat(chunks).toString());
+  assert.equal(error.code, 'request_timeout');
+  assert.match(error.message, /for 30 s; 100000 bytes were there/);
+  assert.equal(bench.tickets.length, 0);
+  request.destroy();
 });

@@ -249,12 +249,25 @@ test('a slow reader stops the instance instead of filling memory, and loses noth
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   assert.ok(written < total / 2, `${written} of ${total} events were taken without a reader`);
+  assert.ok(bench.unsent() < 1024 * 1024, `${bench.unsent()} bytes wait in memory`);
   reply.resume();
   assert.equal(await reply.end, 'whole');
   assert.equal(
     reply.bytes().length,
     Buffer.byteLength(chat.role + chat.finish + chat.done) + total * event.length,
   );
+});
+
+test('what an instance says without end is bounded: events before any content, and the message of an error', async () => {
+  const bench = await home();
+  const waits = `data: {"choices":[],"waits":"${'x'.repeat(1024 * 1024)}"}\n\n`;
+  gpu.behave(stream([chat.role, ...Array.from({ length: 20 }, () => waits)]));
+  const endless = await ask(bench.url + PATH, CHAT);
+  assert.equal(endless.status, 502);
+  assert.match(JSON.stringify(failed(bench.tickets[0]?.outcomes[0])), /before any content/);
+  gpu.behave(failing(500, 'x'.repeat(100_000)));
+  await ask(bench.url + PATH, CHAT);
+  assert.ok(JSON.stringify(failed(bench.tickets[1]?.outcomes[0])).length < 1000);
 });
 
 test("each path's own protocol: end mark, error event, error body", async () => {
