@@ -53,26 +53,17 @@ export function readBody(
   { limit, clock, alarms }: BodyBounds,
   done: (body: Buffer | UnreadBody) => void,
 ): void {
-  const tooLarge: UnreadBody = { code: 'body_too_large', message: `The body is larger than ${limit} bytes.` };
   if (Number(req.headers['content-length'] ?? 0) > limit) {
-    done(tooLarge);
+    done(tooLarge(limit));
     return;
   }
   let chunks: Buffer[] = [];
   let size = 0;
-  const patience = {
-    at: clock.now().mono + BODY_IDLE_MS,
-    index: -1,
-    ring() {
-      const message = `Nothing more of the body came for ${BODY_IDLE_MS / 1000} s; ${size} bytes were there.`;
-      finish({ code: 'request_timeout', message });
-    },
-  };
+  const idleAt = () => clock.now().mono + BODY_IDLE_MS;
+  const patience = { at: idleAt(), index: -1, ring: () => finish(tooSlow(size)) };
   const stop = () => {
     if (patience.index >= 0) alarms.remove(patience);
-    req.off('data', take);
-    req.off('end', whole);
-    req.off('close', stop);
+    req.off('data', take).off('end', whole).off('close', stop);
     chunks = [];
   };
   const finish = (result: Buffer | UnreadBody) => {
@@ -82,17 +73,24 @@ export function readBody(
   const take = (chunk: Buffer) => {
     size += chunk.length;
     chunks.push(chunk);
-    patience.at = clock.now().mono + BODY_IDLE_MS;
-    if (size > limit) finish(tooLarge);
+    patience.at = idleAt();
+    if (size > limit) finish(tooLarge(limit));
   };
   const whole = () => {
     const [first] = chunks;
     finish(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size));
   };
   alarms.add(patience);
-  req.on('data', take);
-  req.on('end', whole);
-  req.on('close', stop);
+  req.on('data', take).on('end', whole).on('close', stop);
+}
+
+function tooLarge(limit: number): UnreadBody {
+  return { code: 'body_too_large', message: `The body is larger than ${limit} bytes.` };
+}
+
+function tooSlow(size: number): UnreadBody {
+  const message = `Nothing more of the body came for ${BODY_IDLE_MS / 1000} s; ${size} bytes were there.`;
+  return { code: 'request_timeout', message };
 }
 
 const LARGE_BYTES = 16 * 1024;
