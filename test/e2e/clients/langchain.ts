@@ -1,0 +1,32 @@
+/** LangChain's ChatOpenAI. */
+import { ChatOpenAI } from '@langchain/openai';
+import { type ApiClient, LIGHT, LONG, PROMPT, REPLY } from './client.ts';
+
+export function langchain(url: string): ApiClient {
+  const chat = (model: string, maxTokens: number) =>
+    new ChatOpenAI({ model, maxTokens, apiKey: 'none', configuration: { baseURL: `${url}/v1` } });
+  return {
+    name: 'LangChain ChatOpenAI',
+    async whole(model) {
+      return (await chat(model, 16).invoke(PROMPT)).text;
+    },
+    async stream(model, first) {
+      let text = '';
+      for await (const chunk of await chat(model, LONG).stream(PROMPT)) {
+        if (text === '' && chunk.text !== '') first();
+        text += chunk.text;
+      }
+      return text;
+    },
+    async tool(model) {
+      const bound = chat(model, 200).bindTools([{ type: 'function', function: LIGHT }], {
+        tool_choice: 'any',
+      });
+      return (await bound.invoke(PROMPT)).tool_calls?.[0]?.args;
+    },
+    async structured(model) {
+      const schema = { title: 'reply', ...REPLY };
+      return chat(model, 200).withStructuredOutput(schema, { method: 'jsonSchema' }).invoke(PROMPT);
+    },
+  };
+}

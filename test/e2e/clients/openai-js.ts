@@ -1,0 +1,40 @@
+/** The official SDK for JavaScript. */
+import OpenAI from 'openai';
+import { type ApiClient, LIGHT, LONG, PROMPT, REPLY } from './client.ts';
+
+export function openaiJs(url: string): ApiClient {
+  const { completions } = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none' }).chat;
+  const messages = [{ role: 'user' as const, content: PROMPT }];
+  return {
+    name: 'OpenAI SDK (JavaScript)',
+    async whole(model) {
+      const answer = await completions.create({ model, messages, max_tokens: 16 });
+      return answer.choices[0]?.message.content ?? '';
+    },
+    async stream(model, first) {
+      let text = '';
+      const stream = await completions.create({ model, messages, max_tokens: LONG, stream: true });
+      for await (const chunk of stream) {
+        const piece = chunk.choices[0]?.delta.content ?? '';
+        if (text === '' && piece !== '') first();
+        text += piece;
+      }
+      return text;
+    },
+    async tool(model) {
+      const answer = await completions.create({
+        ...{ model, messages, max_tokens: 200, tool_choice: 'required' },
+        tools: [{ type: 'function', function: { ...LIGHT, parameters: { ...LIGHT.parameters } } }],
+      });
+      const [call] = answer.choices[0]?.message.tool_calls ?? [];
+      return call?.type === 'function' ? JSON.parse(call.function.arguments) : null;
+    },
+    async structured(model) {
+      const json_schema = { name: 'reply', strict: true, schema: { ...REPLY } };
+      const answer = await completions.create({
+        ...{ model, messages, max_tokens: 200, response_format: { type: 'json_schema', json_schema } },
+      });
+      return JSON.parse(answer.choices[0]?.message.content ?? 'null');
+    },
+  };
+}
