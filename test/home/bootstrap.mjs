@@ -19,6 +19,7 @@ const forBench = {
 const forTests = {
   chromium: 'chromium',
   '/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc': 'fonts-noto-cjk',
+  curl: 'curl',
   mosquitto: 'mosquitto',
   mosquitto_sub: 'mosquitto-clients',
 };

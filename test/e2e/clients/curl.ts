@@ -44,8 +44,8 @@ export function curl(url: string): ApiClient {
     },
     async tool(model) {
       const tools = [{ type: 'function', function: LIGHT }];
-      const answer = await message({ model, messages, max_tokens: 200, tools, tool_choice: 'required' });
-      return JSON.parse(answer?.tool_calls?.[0]?.function.arguments ?? 'null');
+      const answer = await message({ model, messages, max_tokens: 16, tools });
+      return answer?.content || (answer?.tool_calls?.[0]?.function.arguments ?? '');
     },
     async structured(model) {
       const response_format = {

@@ -19,10 +19,10 @@ export function langchain(url: string): ApiClient {
       return text;
     },
     async tool(model) {
-      const bound = chat(model, 200).bindTools([{ type: 'function', function: LIGHT }], {
-        tool_choice: 'any',
-      });
-      return (await bound.invoke(PROMPT)).tool_calls?.[0]?.args;
+      const { text, tool_calls } = await chat(model, 16)
+        .bindTools([{ type: 'function', function: LIGHT }])
+        .invoke(PROMPT);
+      return text || JSON.stringify(tool_calls?.[0]?.args);
     },
     async structured(model) {
       const schema = { title: 'reply', ...REPLY };

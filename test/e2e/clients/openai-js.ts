@@ -23,11 +23,12 @@ export function openaiJs(url: string): ApiClient {
     },
     async tool(model) {
       const answer = await completions.create({
-        ...{ model, messages, max_tokens: 200, tool_choice: 'required' },
+        ...{ model, messages, max_tokens: 16 },
         tools: [{ type: 'function', function: { ...LIGHT, parameters: { ...LIGHT.parameters } } }],
       });
-      const [call] = answer.choices[0]?.message.tool_calls ?? [];
-      return call?.type === 'function' ? JSON.parse(call.function.arguments) : null;
+      const message = answer.choices[0]?.message;
+      const [call] = message?.tool_calls ?? [];
+      return call?.type === 'function' ? call.function.arguments : (message?.content ?? '');
     },
     async structured(model) {
       const json_schema = { name: 'reply', strict: true, schema: { ...REPLY } };

@@ -39,7 +39,7 @@ export async function openaiPython(url: string): Promise<ApiClient> {
     whole: async (model) => String(await call(model, 'whole')),
     stream: async (model, first) =>
       String(await call(model, 'stream', (text) => (text === 'first' ? first() : undefined))),
-    tool: (model) => call(model, 'tool'),
+    tool: async (model) => String(await call(model, 'tool')),
     structured: (model) => call(model, 'structured'),
   };
 }

@@ -31,8 +31,8 @@ def stream():
 
 def tool():
     tools = [{"type": "function", "function": spec["light"]}]
-    answer = create(model=model, messages=messages, max_tokens=200, tools=tools, tool_choice="required")
-    return json.loads(answer.choices[0].message.tool_calls[0].function.arguments)
+    message = create(model=model, messages=messages, max_tokens=16, tools=tools).choices[0].message
+    return message.content or message.tool_calls[0].function.arguments
 
 
 def structured():

@@ -27,13 +27,13 @@ export function vercelAi(url: string): ApiClient {
       return text;
     },
     async tool(model) {
-      const { toolCalls } = await generateText({
-        ...{ model: provider(model), prompt: PROMPT, maxOutputTokens: 200, toolChoice: 'required' },
+      const { text, toolCalls } = await generateText({
+        ...{ model: provider(model), prompt: PROMPT, maxOutputTokens: 16 },
         tools: {
           set_light: tool({ description: LIGHT.description, inputSchema: jsonSchema(LIGHT.parameters) }),
         },
       });
-      return toolCalls[0]?.input;
+      return text || JSON.stringify(toolCalls[0]?.input);
     },
     async structured(model) {
       const { output } = await generateText({

@@ -61,7 +61,8 @@ export async function startController(
   const url = `http://127.0.0.1:${port}`;
   const file = join(folder, 'llamastead.yaml');
   const base = benchConfig(bench, name, folder, { port: port ?? 0, mqttPort: mqttPort ?? 0 });
-  const write = (over: Record<string, unknown>) => writeFile(file, stringify({ ...base, ...over }));
+  const write = (over: Record<string, unknown>) =>
+    writeFile(file, stringify({ ...base, ...over }, { aliasDuplicateObjects: false }));
   await write(config);
   let child: ChildProcess | null = null;
   let following: Following | null = null;
