@@ -1,4 +1,5 @@
 /** The composition: makes the parts, connects them around the loop, and ends them in the right order. */
+
 import { availableParallelism } from 'node:os';
 import { estimator } from './adapters/gguf/estimator.ts';
 import { modelFiles } from './adapters/gguf/model-files.ts';
@@ -7,6 +8,7 @@ import { detectGpus } from './adapters/host/gpus.ts';
 import { lanAddress } from './adapters/host/lan-address.ts';
 import { host as hostMemory } from './adapters/host/memory.ts';
 import type { LoadedConfig, ParsedConfig } from './config.ts';
+import type { ProblemCode } from './core/codes.ts';
 import type { FactBody } from './core/facts.ts';
 import type { Input } from './core/inputs.ts';
 import type { InstanceId } from './core/request.ts';
@@ -67,7 +69,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const early: Input[] = [];
   const sink = {
     problem: (problem: Problem) => submit({ type: 'problem_seen', problem }),
-    problemGone: (code: string) => submit({ type: 'problem_gone', code }),
+    problemGone: (code: ProblemCode) => submit({ type: 'problem_gone', code }),
   };
   const state = await openStateFolder(config.paths.state, { clock, log, sink });
   const { store, events } = state;

@@ -1,6 +1,8 @@
 /** Small things that must survive a restart, in one JSON document in the state folder. */
+
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { ProblemCode } from '../core/codes.ts';
 import type { Problem } from '../core/types.ts';
 import { AppError } from '../errors.ts';
 import type { Store, StoredState } from '../ports/store.ts';
@@ -37,7 +39,7 @@ export interface OpenedStore {
 export async function openStore(
   file: JsonFile,
   clock: Clock,
-  report: { readonly problem: (problem: Problem) => void; readonly problemGone: (code: string) => void },
+  report: { readonly problem: (problem: Problem) => void; readonly problemGone: (code: ProblemCode) => void },
   makePassword: () => string,
 ): Promise<OpenedStore> {
   const content = await file.read();
@@ -64,7 +66,7 @@ export async function openStore(
 function storeOf(
   file: JsonFile,
   clock: Clock,
-  report: { readonly problem: (problem: Problem) => void; readonly problemGone: (code: string) => void },
+  report: { readonly problem: (problem: Problem) => void; readonly problemGone: (code: ProblemCode) => void },
   initial: { readonly state: StoredState; readonly written: boolean },
 ): Store {
   let state = initial.state;

@@ -1,5 +1,7 @@
 /** Decisions about what people ask: load, unload, restart, and a new policy from file or settings. */
+
 import type { Decision } from './changes.ts';
+import type { ErrorCode } from './codes.ts';
 import type { FactBody } from './facts.ts';
 import type { Input } from './inputs.ts';
 import type { Instance } from './instance.ts';
@@ -101,6 +103,6 @@ function refusedCommand(model: Model | undefined, command: Command): CommandResu
   return failed('capacity', `${model.name} has no placement that mode ${model.mode} allows on this machine.`);
 }
 
-function failed(code: string, message: string): CommandResult {
+function failed(code: ErrorCode, message: string): CommandResult {
   return { ok: false, code, message };
 }

@@ -2,6 +2,7 @@
  * A request and what can become of its attempts. A request has one internal id (a number, never reused in
  * a run) and, for people, the id that its client sent or that was made for it.
  */
+import type { ErrorCode } from './codes.ts';
 import type { Placement } from './types.ts';
 
 export type RequestId = number;
@@ -74,8 +75,9 @@ export type Outcome =
   | { readonly kind: 'deadline' }
   | { readonly kind: 'failed'; readonly failure: Failure; readonly forwarded: Forwarded };
 
-/** Stable codes of our own errors; the HTTP status of each is in `core/errors.ts`. */
-export type RefusalCode =
+/** Codes of our own errors by which a request ends. */
+export type RefusalCode = Extract<
+  ErrorCode,
   | 'invalid_request'
   | 'unknown_model'
   | 'queue_full'
@@ -87,7 +89,8 @@ export type RefusalCode =
   | 'poison'
   | 'failed_after_output'
   /** Told in llama-server's form. */
-  | 'context_exceeded';
+  | 'context_exceeded'
+>;
 
 /** An explicit end of a request that was not answered. */
 export interface Refusal {

@@ -1,6 +1,7 @@
 /**
  * The words of the domain. Sizes are bytes, durations and times milliseconds unless a name says otherwise.
  */
+import type { ProblemCode } from './codes.ts';
 
 /** Two readings of one moment: `mono` never jumps and orders deadlines, `wall` is for people (Unix ms). */
 export interface Now {
@@ -161,7 +162,7 @@ export interface ExitEvidence {
 
 /** Something that the user should know and can mend. `text` and `fix` are plain English sentences. */
 export interface Problem {
-  readonly code: string;
+  readonly code: ProblemCode;
   readonly text: string;
   readonly fix: string;
   readonly model?: string;

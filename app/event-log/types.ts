@@ -1,4 +1,5 @@
 /** What an event log needs and offers beside the `EventLog` port. */
+import type { ProblemCode } from '../core/codes.ts';
 import type { Fact, FactBody } from '../core/facts.ts';
 import type { Problem } from '../core/types.ts';
 import type { Clock, EventLog } from '../ports.ts';
@@ -12,7 +13,7 @@ export interface EventLogOptions {
   /** Facts cannot be kept at the moment; they are told all the same. */
   readonly problem: (problem: Problem) => void;
   /** The problem of that code is over. */
-  readonly problemGone: (code: string) => void;
+  readonly problemGone: (code: ProblemCode) => void;
   /** No number at or below it is given again; the position that a sink has reached. Default 0. */
   readonly floor?: number;
   /** Bounds of what is kept. */

@@ -1,7 +1,9 @@
 /** MQTT: the embedded broker, unless another one is named, and the publisher that tells it everything. */
+
 import { type Broker, embeddedBroker } from '../adapters/mqtt/broker.ts';
 import { type MqttPublisher, mqttPublisher } from '../adapters/mqtt/publisher.ts';
 import type { Config } from '../config.ts';
+import type { ProblemCode } from '../core/codes.ts';
 import type { Problem } from '../core/types.ts';
 import type { BrokerView } from '../core/view.ts';
 import { AppError } from '../errors.ts';
@@ -29,7 +31,7 @@ export interface MqttParts {
   readonly log: Log;
   readonly onBroker: (up: boolean, detail: string | null) => void;
   readonly problem: (problem: Problem) => void;
-  readonly problemGone: (code: string) => void;
+  readonly problemGone: (code: ProblemCode) => void;
 }
 
 export interface MqttEdge {

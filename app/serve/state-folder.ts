@@ -1,10 +1,12 @@
 /** The state folder: everything that survives a restart is opened here. */
+
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { jsonFile } from '../adapters/json-file.ts';
 import { makePassword } from '../adapters/mqtt/broker.ts';
 import { openStore } from '../adapters/store.ts';
+import type { ProblemCode } from '../core/codes.ts';
 import type { Carried } from '../core/state.ts';
 import type { Problem } from '../core/types.ts';
 import { AppError } from '../errors.ts';
@@ -27,7 +29,7 @@ export interface StateFolder {
 /** Where problems of the disk go while running. */
 export interface ProblemSink {
   readonly problem: (problem: Problem) => void;
-  readonly problemGone: (code: string) => void;
+  readonly problemGone: (code: ProblemCode) => void;
 }
 
 /** A folder that cannot be used is a problem to show, never a reason not to start. */

@@ -19,7 +19,7 @@ export function App() {
   if (link.value.kind === 'refused') {
     return (
       <Shell bare>
-        <RefusedNote message={link.value.message} />
+        <RefusedNote error={link.value.error} />
       </Shell>
     );
   }

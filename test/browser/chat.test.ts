@@ -17,12 +17,15 @@ after(async () => {
   await built.remove();
 });
 
-async function chatting(run: (page: Page, server: ScriptedServer) => Promise<void>): Promise<void> {
+async function chatting(
+  run: (page: Page, server: ScriptedServer) => Promise<void>,
+  { locale = 'en-GB', box = 'Message' } = {},
+): Promise<void> {
   const server = await scriptedServer(built.folder);
-  const { page, context } = await watchedPage(browser, server.url);
+  const { page, context } = await watchedPage(browser, server.url, { locale });
   try {
     await page.goto(server.url);
-    await page.getByRole('textbox', { name: 'Message' }).fill('Hello');
+    await page.getByRole('textbox', { name: box }).fill('Hello');
     await page.keyboard.press('Enter');
     await run(page, server);
   } finally {
@@ -105,6 +108,20 @@ describe('the chat box', () => {
       answer.breakOff();
       await page.getByText('The answer ended early.').waitFor();
     }));
+
+  it("tells an error in the reader's language, with the server's numbers beside it", () =>
+    chatting(
+      async (page, server) => {
+        (await server.chat.next()).fail(503, 'chat needs 6.2 GiB; 4.9 GiB is free.');
+        const alert = page.locator('.chat .card-alert');
+        await alert.waitFor();
+        assert.equal(
+          await alert.innerText(),
+          '답변을 받지 못했습니다. 지금은 이 모델을 실행할 메모리나 자리가 없습니다. (chat needs 6.2 GiB; 4.9 GiB is free.)',
+        );
+      },
+      { locale: 'ko-KR', box: '메시지' },
+    ));
 
   it('stops when asked, and lets the server know', () =>
     chatting(async (page, server) => {

@@ -39,7 +39,7 @@ test('a reduced profile is kept without any further request', () => {
   const { world, clock, updates } = home();
   const reduction = { parallel: 1, context: 2048, since: 7 };
   evolve(world.loop.state, { type: 'reduction_set', hash: 'chat-gpu', reduction });
-  world.submit({ type: 'problem_seen', problem: { code: 'any', text: '', fix: '' } });
+  world.submit({ type: 'problem_seen', problem: { code: 'broker_failed', text: '', fix: '' } });
   clock.advance(5_000);
   assert.deepEqual(updates.at(-1)?.reductions, { 'chat-gpu': reduction });
   clock.advance(3_600_000);

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  type Answer,
-  endAnswer,
-  errorMessage,
-  newAnswer,
-  rateOf,
-  reduceAnswer,
-} from '../../app/web/logic/chat.ts';
+import { type Answer, endAnswer, newAnswer, rateOf, reduceAnswer } from '../../app/web/logic/chat.ts';
 import { parseSse } from '../../app/web/logic/sse.ts';
+import { errorOf } from '../../app/web/logic/told-error.ts';
 
 /** Reads a stream whose lines come 100 ms apart. */
 function read(stream: string): Answer {
@@ -52,10 +46,10 @@ describe('an answer', () => {
     const broken = read(
       `${delta({ content: 'a' })}data: {"error":{"message":"No GPU","code":"failed_after_output"}}\n\n`,
     );
-    assert.deepEqual([broken.state, broken.error, broken.text], ['failed', 'No GPU', 'a']);
+    assert.deepEqual([broken.state, broken.error?.message, broken.text], ['failed', 'No GPU', 'a']);
     assert.equal(endAnswer(read(delta({ content: 'a' }))).state, 'failed');
     assert.equal(endAnswer(read(`${delta({ content: 'a' })}${delta({}, 'stop')}`)).state, 'done');
-    assert.equal(endAnswer(broken).error, 'No GPU');
+    assert.equal(endAnswer(broken).error?.message, 'No GPU');
   });
   it('is not disturbed by what it does not know', () => {
     assert.equal(read('data: nonsense\n\ndata: null\n\ndata: {"choices":[]}\n\n').text, '');
@@ -63,8 +57,12 @@ describe('an answer', () => {
 });
 
 describe('an error body', () => {
-  it("gives its message in OpenAI's form only", () => {
-    assert.equal(errorMessage({ error: { message: 'Full' } }), 'Full');
-    for (const body of [null, 'x', {}, { error: 'x' }, { error: {} }]) assert.equal(errorMessage(body), null);
+  it("gives its code and message in OpenAI's form only", () => {
+    assert.deepEqual(errorOf({ error: { message: 'Full', code: 'capacity' } }), {
+      code: 'capacity',
+      message: 'Full',
+    });
+    assert.deepEqual(errorOf({ error: { message: 'Full', code: 7 } }), { code: null, message: 'Full' });
+    for (const body of [null, 'x', {}, { error: 'x' }, { error: {} }]) assert.equal(errorOf(body), null);
   });
 });

@@ -72,7 +72,7 @@ describe('the one sentence', () => {
   });
   it('tells the worst thing first', () => {
     const failed = aModel({ name: 'b', status: 'failed' });
-    const problem = { code: 'x', text: 'x', fix: 'x' };
+    const problem = { code: 'broker_failed', text: 'x', fix: 'x' } as const;
     assert.equal(said({ models: [onCpu, failed], problems: [problem] }), 'b has failed.');
     assert.equal(said({ models: [onCpu], problems: [problem] }), 'One thing needs you.');
     assert.equal(said({ models: [onCpu] }), 'chat continues on the CPU. The GPU is tried again at 14:03.');

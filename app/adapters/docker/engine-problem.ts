@@ -13,7 +13,7 @@ export function engineProblem(engine: string, socket: string, error: AppError): 
   return { code, text, fix, params };
 }
 
-function words(engine: string, socket: string, error: AppError): { code: string; text: string; fix: string } {
+function words(engine: string, socket: string, error: AppError): Omit<Problem, 'params'> {
   if (error.code === 'docker_too_old') {
     return {
       code: 'docker_too_old',

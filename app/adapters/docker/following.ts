@@ -1,7 +1,9 @@
 /**
  * What is done at each connection to an engine, and with each of its events.
  */
+
 import { readFile } from 'node:fs/promises';
+import type { ProblemCode } from '../../core/codes.ts';
 import type { Problem } from '../../core/types.ts';
 import type { EngineFacts } from './api.ts';
 import type { Connection } from './connection.ts';
@@ -46,7 +48,7 @@ export function following(
     report({ type: 'problem_seen', problem });
   }
 
-  function problemGone(...codes: readonly string[]): void {
+  function problemGone(...codes: readonly ProblemCode[]): void {
     for (const code of codes) if (told.delete(code)) report({ type: 'problem_gone', code });
   }
 

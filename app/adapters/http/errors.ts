@@ -4,6 +4,7 @@
  * from the same `OwnError` (`forward/protocols.ts`).
  */
 import type { ServerResponse } from 'node:http';
+import type { ErrorCode } from '../../core/codes.ts';
 import type { Overflow } from '../../core/request.ts';
 
 interface Row {
@@ -13,7 +14,7 @@ interface Row {
   readonly final?: true;
 }
 
-const ROWS: Readonly<Record<string, Row>> = {
+const ROWS: Readonly<Record<ErrorCode, Row>> = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
   context_exceeded: { status: 400, type: 'exceed_context_size_error' },
   invalid_setting: { status: 400, type: 'invalid_request_error' },
@@ -47,6 +48,10 @@ const ROWS: Readonly<Record<string, Row>> = {
 
 const UNKNOWN: Row = { status: 500, type: 'server_error' };
 
+function rowOf(code: string): Row {
+  return Object.hasOwn(ROWS, code) ? ROWS[code as ErrorCode] : UNKNOWN;
+}
+
 /** Codes whose `retryAfter: null` means "never": a model that can never fit. */
 const RETRIED = new Set(['queue_full', 'capacity', 'preparing']);
 
@@ -67,7 +72,7 @@ export interface OwnError {
 
 /** HTTP status of one of our codes; 500 for a code that has none. */
 export function statusOf(code: string): number {
-  return (ROWS[code] ?? UNKNOWN).status;
+  return rowOf(code).status;
 }
 
 /**
@@ -84,7 +89,7 @@ export function ownError(
     readonly overflow?: Overflow | undefined;
   } = {},
 ): OwnError {
-  const row = ROWS[code] ?? UNKNOWN;
+  const row = rowOf(code);
   const retryAfter = options.retryAfter ?? null;
   const final =
     row.final === true ||

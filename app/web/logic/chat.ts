@@ -1,5 +1,7 @@
 /** An answer of `/v1/chat/completions` as it grows. */
+import { asRecord, parseJson } from './json.ts';
 import type { SseItem } from './sse.ts';
+import { errorOf, type ToldError } from './told-error.ts';
 
 export interface Answer {
   readonly state: 'sending' | 'streaming' | 'done' | 'stopped' | 'failed';
@@ -17,7 +19,7 @@ export interface Answer {
   /** As the backend measured it. */
   readonly tokensPerSecond: number | null;
   readonly finish: string | null;
-  readonly error: string | null;
+  readonly error: ToldError | null;
 }
 
 export function newAnswer(sentAt: number): Answer {
@@ -43,7 +45,7 @@ export function reduceAnswer(answer: Answer, item: SseItem, at: number): Answer 
   if (item.data === '[DONE]') return { ...answer, state: 'done' };
   const body = asRecord(parseJson(item.data));
   if (body === null) return answer;
-  const error = errorMessage(body);
+  const error = errorOf(body);
   if (error !== null) return { ...answer, state: 'failed', error };
   return takeChunk(answer, body, at);
 }
@@ -60,21 +62,6 @@ export function rateOf(answer: Answer): number | null {
   if (answer.firstAt === null || answer.lastAt === null || answer.pieces < 2) return null;
   const seconds = (answer.lastAt - answer.firstAt) / 1000;
   return seconds <= 0 ? null : (answer.pieces - 1) / seconds;
-}
-
-/** The message of an error body in OpenAI's form; null where it is none. */
-export function errorMessage(body: unknown): string | null {
-  return errorField(body, 'message');
-}
-
-/** The stable code of an error body in OpenAI's form; null where it has none. */
-export function errorCode(body: unknown): string | null {
-  return errorField(body, 'code');
-}
-
-function errorField(body: unknown, field: 'message' | 'code'): string | null {
-  const value = asRecord(asRecord(body)?.['error'])?.[field];
-  return typeof value === 'string' ? value : null;
 }
 
 /** `llamastead attempt=2 placement=cpu reason=out_of_memory`: the answer goes on elsewhere. */
@@ -115,18 +102,6 @@ function takeChunk(answer: Answer, body: Record<string, unknown>, at: number): A
   };
 }
 
-function asRecord(value: unknown): Record<string, unknown> | null {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
-}
-
 function asText(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -1,5 +1,5 @@
 /** The key of the models' API, as the chat box asks for it. */
-import { errorCode } from './chat.ts';
+import type { ToldError } from './told-error.ts';
 
 /** Why the key is asked for; `wait`: too many wrong ones came from here, another may be tried in so many seconds. */
 export type KeyAsked =
@@ -9,12 +9,12 @@ export type KeyAsked =
 /** What an answer of the models' API says about the key; null: nothing. `given`: one was sent. */
 export function keyAskedBy(
   status: number,
-  body: unknown,
+  error: ToldError,
   retryAfter: string | null,
   given: boolean,
 ): KeyAsked | null {
   if (status === 401) return { why: given ? 'wrong' : 'needed' };
-  if (errorCode(body) !== 'too_many_attempts') return null;
+  if (error.code !== 'too_many_attempts') return null;
   return { why: 'wait', seconds: Number(retryAfter ?? '0') };
 }
 

@@ -2,6 +2,7 @@
  * Whether the page hears its server. A silent line is as bad as a broken one: the server sends at least a
  * comment every 15 s.
  */
+import type { ToldError } from './told-error.ts';
 
 export type Link =
   /** First connection: nothing was heard yet. */
@@ -13,7 +14,7 @@ export type Link =
   | { readonly kind: 'paused'; readonly heardAt: number | null }
   | { readonly kind: 'locked' }
   /** The server says no to this page (a host name that is not allowed); its own words. */
-  | { readonly kind: 'refused'; readonly message: string };
+  | { readonly kind: 'refused'; readonly error: ToldError };
 
 export type LinkInput =
   | { readonly type: 'heard' }
@@ -22,7 +23,7 @@ export type LinkInput =
   | { readonly type: 'hidden' }
   | { readonly type: 'shown' }
   | { readonly type: 'unauthorized' }
-  | { readonly type: 'refused'; readonly message: string };
+  | { readonly type: 'refused'; readonly error: ToldError };
 
 /** No sign of life for so long: the line is dead (ms). */
 export const SILENCE_LIMIT = 35_000;
@@ -36,7 +37,7 @@ export function reduceLink(link: Link, input: LinkInput, now: number): Link {
     case 'unauthorized':
       return { kind: 'locked' };
     case 'refused':
-      return { kind: 'refused', message: input.message };
+      return { kind: 'refused', error: input.error };
     case 'hidden':
       return link.kind === 'locked' || link.kind === 'refused'
         ? link

@@ -4,6 +4,7 @@ import { brokerHost, onlyLocal } from '../logic/connect.ts';
 import { away, text } from '../state/app.ts';
 import { askPassword, type Password } from '../state/connect.ts';
 import { CopyField } from './copy-field.tsx';
+import { ErrorText } from './error-text.tsx';
 
 type Broker = NonNullable<ConnectView['broker']>;
 
@@ -54,7 +55,7 @@ function BrokerPassword({ broker }: { broker: Broker }) {
       {known?.ok === true && <CopyField label={words.brokerPassword} value={known.password} />}
       {known?.ok === false && (
         <p class="card-alert" role="alert">
-          {known.error}
+          <ErrorText error={known.error} />
         </p>
       )}
       <button

@@ -2,6 +2,7 @@ import type { Placement } from '../../core/types.ts';
 import { type Answer, rateOf } from '../logic/chat.ts';
 import { format, text, view } from '../state/app.ts';
 import type { Turn } from '../state/chat.ts';
+import { ErrorText } from './error-text.tsx';
 import { Icon } from './icon.tsx';
 import { phaseText } from './requests.tsx';
 
@@ -22,17 +23,21 @@ export function ChatTurn({ turn }: { turn: Turn }) {
           </details>
         )}
         {answer.text !== '' && <p class="turn-text">{answer.text}</p>}
-        {answer.state === 'failed' && <p class="card-alert">{failure(answer)}</p>}
+        {answer.state === 'failed' && <Failure answer={answer} />}
         <TurnFooter turn={turn} />
       </div>
     </div>
   );
 }
 
-function failure(answer: Answer): string {
+function Failure({ answer }: { answer: Answer }) {
   const words = text.value.chat;
-  if (answer.error === null) return words.cut;
-  return answer.text === '' ? `${words.failed} ${answer.error}` : `${words.cut} ${answer.error}`;
+  const said = answer.error !== null && answer.text === '' ? words.failed : words.cut;
+  return (
+    <p class="card-alert">
+      {said} {answer.error !== null && <ErrorText error={answer.error} />}
+    </p>
+  );
 }
 
 /** Where it runs or waits, and how fast it was. */

@@ -1,4 +1,6 @@
+import type { ToldError } from '../logic/told-error.ts';
 import { clock, feed, format, link, text } from '../state/app.ts';
+import { ErrorText } from './error-text.tsx';
 import { Icon } from './icon.tsx';
 
 /** The server is away: how old the data is. The page itself stays. */
@@ -32,12 +34,12 @@ export function UpdatedNote() {
 }
 
 /** The server refuses this page: its own words name the host and what to add. */
-export function RefusedNote({ message }: { message: string }) {
+export function RefusedNote({ error }: { error: ToldError }) {
   return (
     <div class="note note-bad" role="alert">
       <Icon shape="octagon" />
       <p>
-        <strong>{text.value.link.refused}</strong> {message}
+        <strong>{text.value.link.refused}</strong> <ErrorText error={error} />
       </p>
     </div>
   );

@@ -6,6 +6,7 @@ import { NO_FILTER, routeHash } from '../logic/route.ts';
 import { facts, format, serverNow, text, view } from '../state/app.ts';
 import { commandErrors, type ModelCommand, send } from '../state/commands.ts';
 import { Confirm } from './confirm.tsx';
+import { ErrorText } from './error-text.tsx';
 import { StateIcon } from './icon.tsx';
 import { ModelControls } from './model-controls.tsx';
 import { ModelFacts } from './model-facts.tsx';
@@ -38,14 +39,14 @@ export function ModelCard({ model }: { model: ModelView }) {
       {story !== null && <OutageSteps model={model} story={story} />}
       {model.lastError !== null && (
         <p class="card-alert">
-          <strong>{words.lastError}:</strong> {model.lastError}
+          <strong>{words.lastError}:</strong> <span lang="en">{model.lastError}</span>
         </p>
       )}
       {model.mode === 'off' && <p class="muted">{words.modeOff}</p>}
       <ModelFacts model={model} instance={mainInstance(seen, model)} />
       {error !== null && (
         <p class="card-alert" role="alert">
-          {error}
+          <ErrorText error={error} />
         </p>
       )}
       <ModelControls model={model} act={act} />

@@ -1,8 +1,9 @@
 /** The chat box: a conversation kept in this tab alone. */
 import { signal } from '@preact/signals';
-import { type Answer, endAnswer, errorMessage, newAnswer, reduceAnswer } from '../logic/chat.ts';
+import { type Answer, endAnswer, newAnswer, reduceAnswer } from '../logic/chat.ts';
 import { type KeyAsked, keyAskedBy, keyHeader } from '../logic/key.ts';
 import { parseSse } from '../logic/sse.ts';
+import { errorOfResponse, ownWords } from '../logic/told-error.ts';
 import { text } from './app.ts';
 
 export interface Turn {
@@ -67,7 +68,7 @@ export async function ask(model: string): Promise<void> {
     if (asked === null) change(turn.id, endAnswer);
     else takeBack(turn);
   } catch {
-    const reason = mine.signal.aborted ? null : text.value.chat.unreachable;
+    const reason = mine.signal.aborted ? null : ownWords(text.value.chat.unreachable);
     change(turn.id, (answer) => ({
       ...answer,
       state: reason === null ? 'stopped' : 'failed',
@@ -104,10 +105,9 @@ async function stream(
   const attempt = Number(response.headers.get('llamastead-attempts') ?? '1');
   change(turn.id, (answer) => ({ ...answer, placement, attempt }));
   if (!response.ok || response.body === null) {
-    const body: unknown = await response.json().catch(() => null);
-    const asked = keyAskedBy(response.status, body, response.headers.get('retry-after'), apiKey !== '');
-    const message = errorMessage(body) ?? `HTTP ${response.status}`;
-    if (asked === null) change(turn.id, (answer) => ({ ...answer, state: 'failed', error: message }));
+    const error = await errorOfResponse(response);
+    const asked = keyAskedBy(response.status, error, response.headers.get('retry-after'), apiKey !== '');
+    if (asked === null) change(turn.id, (answer) => ({ ...answer, state: 'failed', error }));
     return asked;
   }
   keyAsked.value = null;

@@ -1,7 +1,7 @@
 /** What a person asks of a model: sent once, shown as wanted until the server's state tells the truth. */
 import { signal } from '@preact/signals';
 import type { Mode } from '../../core/types.ts';
-import { errorMessage } from '../logic/chat.ts';
+import { errorOfResponse, ownWords, type ToldError } from '../logic/told-error.ts';
 import { away, text } from './app.ts';
 
 export type ModelCommand =
@@ -18,7 +18,7 @@ interface Pending {
 /** By model and what is done to it. */
 export const pending = signal<ReadonlyMap<string, Pending>>(new Map());
 /** Why the last command of a model did not work. */
-export const commandErrors = signal<ReadonlyMap<string, string>>(new Map());
+export const commandErrors = signal<ReadonlyMap<string, ToldError>>(new Map());
 
 /** A taken command waits so long for a state that shows it (ms). */
 const SHOWN_AFTER = 3000;
@@ -43,10 +43,9 @@ export async function send(model: string, command: ModelCommand): Promise<void> 
       setTimeout(() => setPending(model, what, null), SHOWN_AFTER);
       return;
     }
-    const told = errorMessage(await response.json().catch(() => null));
-    setError(model, told ?? text.value.command.failed(label(command)));
+    setError(model, await errorOfResponse(response, text.value.command.failed(label(command))));
   } catch {
-    setError(model, text.value.command.unreachable);
+    setError(model, ownWords(text.value.command.unreachable));
   }
   setPending(model, what, null);
 }
@@ -78,9 +77,9 @@ function setPending(model: string, what: ModelCommand['do'], value: Pending | nu
   pending.value = next;
 }
 
-function setError(model: string, message: string | null): void {
+function setError(model: string, error: ToldError | null): void {
   const next = new Map(commandErrors.value);
-  if (message === null) next.delete(model);
-  else next.set(model, message);
+  if (error === null) next.delete(model);
+  else next.set(model, error);
   commandErrors.value = next;
 }

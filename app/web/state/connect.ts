@@ -1,7 +1,7 @@
 /** What the Connect view is told by the server, when it is opened. */
 import { signal } from '@preact/signals';
 import type { ConnectView } from '../../core/view.ts';
-import { errorMessage } from '../logic/chat.ts';
+import { errorOfResponse, ownWords, type ToldError } from '../logic/told-error.ts';
 import { text } from './app.ts';
 
 /** Null before the first answer. */
@@ -19,16 +19,15 @@ export async function askConnect(): Promise<void> {
 
 export type Password =
   | { readonly ok: true; readonly password: string }
-  | { readonly ok: false; readonly error: string };
+  | { readonly ok: false; readonly error: ToldError };
 
 /** The broker's password: handed to who asked, kept nowhere. */
 export async function askPassword(): Promise<Password> {
   try {
     const response = await fetch('admin/connect/broker-password', { cache: 'no-store' });
-    const body: unknown = await response.json();
-    if (response.ok) return { ok: true, password: (body as { password: string }).password };
-    return { ok: false, error: errorMessage(body) ?? `HTTP ${response.status}` };
+    if (!response.ok) return { ok: false, error: await errorOfResponse(response) };
+    return { ok: true, password: ((await response.json()) as { password: string }).password };
   } catch {
-    return { ok: false, error: text.value.chat.unreachable };
+    return { ok: false, error: ownWords(text.value.chat.unreachable) };
   }
 }

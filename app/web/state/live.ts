@@ -6,10 +6,10 @@ import { batch } from '@preact/signals';
 import type { Fact } from '../../core/facts.ts';
 import type { View } from '../../core/view.ts';
 import { announce } from '../logic/announce.ts';
-import { errorMessage } from '../logic/chat.ts';
 import { type FeedMessage, lastSeq, reduceFeed } from '../logic/feed.ts';
 import { type LinkInput, reduceLink, retryDelay } from '../logic/link.ts';
 import { parseSse, type SseItem } from '../logic/sse.ts';
+import { errorOfResponse } from '../logic/told-error.ts';
 import { announcement, announcer, clock, feed, firstView, format, link, text } from './app.ts';
 import { settleCommands } from './commands.ts';
 
@@ -85,8 +85,7 @@ async function connect(): Promise<void> {
     });
     if (response.status === 401) return tellLink({ type: 'unauthorized' });
     if (response.status === 403) {
-      const message = errorMessage(await response.json().catch(() => null));
-      return tellLink({ type: 'refused', message: message ?? '' });
+      return tellLink({ type: 'refused', error: await errorOfResponse(response) });
     }
     if (response.ok && response.body !== null) await follow(response.body, mine);
   } catch {

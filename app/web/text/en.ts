@@ -3,6 +3,7 @@
  */
 import type { Placement } from '../../core/types.ts';
 import { enFacts, enReasons, place } from './en-facts.ts';
+import type { ErrorPhrases } from './errors.ts';
 import type { ProblemPhrases } from './problems.ts';
 
 const plural = (n: number, one: string, many: string) => `${n} ${n === 1 ? one : many}`;
@@ -62,6 +63,7 @@ export const en = {
   },
   // The server's own text is English.
   problems: null as ProblemPhrases,
+  errors: null as ErrorPhrases,
   problem: { fix: 'What to do', details: 'Details', code: (code: string) => `Code: ${code}` },
   memory: {
     ram: 'Memory of the NAS',

@@ -1,5 +1,6 @@
 /** Korean. A name is followed by 모델, so that its particles are always right. */
 import type { Text } from './en.ts';
+import { koErrors } from './ko-errors.ts';
 import { koFacts, koReasons, koPlace as place } from './ko-facts.ts';
 import { koProblems } from './ko-problems.ts';
 
@@ -56,6 +57,7 @@ export const ko: Text = {
     noEvents: (since) => `${since} 이후 아무 일도 없었습니다.`,
   },
   problems: koProblems,
+  errors: koErrors,
   problem: { fix: '해결 방법', details: '자세히', code: (code) => `코드: ${code}` },
   memory: {
     ram: 'NAS 메모리',

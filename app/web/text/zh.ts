@@ -1,5 +1,6 @@
 /** Chinese (simplified): a space between Han and Latin or digits, full-width punctuation. */
 import type { Text } from './en.ts';
+import { zhErrors } from './zh-errors.ts';
 import { zhPlace as place, zhFacts, zhReasons } from './zh-facts.ts';
 import { zhProblems } from './zh-problems.ts';
 
@@ -53,6 +54,7 @@ export const zh: Text = {
     noEvents: (since) => `自 ${since} 起没有发生任何事。`,
   },
   problems: zhProblems,
+  errors: zhErrors,
   problem: { fix: '解决办法', details: '详情', code: (code) => `代码：${code}` },
   memory: {
     ram: 'NAS 内存',

@@ -91,7 +91,7 @@ test('gauges show the state of the moment, and what is over is gone', async (t) 
     leases: 2,
     models: [modelView({ placement: 'cpu', outage })],
     memory: { total: 8e9, available: 3e9, reserve: 2e9, budget: 6e9, models: 1e9, services: null },
-    problems: [{ code: 'docker_away', text: 'Docker does not answer.', fix: 'Start it.' }],
+    problems: [{ code: 'docker_not_running', text: 'Docker does not answer.', fix: 'Start it.' }],
   });
   const samples = await scrape(port);
   assert.equal(samples.get('llamastead_queue_requests'), 3);

@@ -1,0 +1,86 @@
+/**
+ * Every code that a person may be told of. Closed lists, so that a new code does not compile before the page has
+ * words for it in each language.
+ */
+
+/** Of problems: what needs a person. */
+export const PROBLEM_CODES = [
+  'broker_failed',
+  'config_invalid',
+  'context_exceeded',
+  'docker_failed',
+  'docker_not_answering',
+  'docker_not_running',
+  'docker_socket_forbidden',
+  'docker_socket_missing',
+  'docker_too_old',
+  'events_not_kept',
+  'gpu_driver_missing',
+  'gpu_not_used',
+  'gpu_memory_held',
+  'gpu_unknown',
+  'holder_failed',
+  'image_missing',
+  'model_big_endian',
+  'model_damaged',
+  'model_file_missing',
+  'model_link_broken',
+  'model_missing',
+  'model_not_gguf',
+  'model_not_readable',
+  'model_outside',
+  'model_shard_missing',
+  'model_tensor_type',
+  'model_truncated',
+  'model_unreadable',
+  'model_version',
+  'models_folder_empty',
+  'models_folder_missing',
+  'models_folder_unreadable',
+  'models_not_shared',
+  'no_placement',
+  'poison',
+  'reduced',
+  'restart_needed',
+  'settings_broken',
+  'settings_unknown',
+  'settings_unreadable',
+  'state_broken',
+  'state_unreadable',
+  'state_unwritable',
+] as const;
+
+export type ProblemCode = (typeof PROBLEM_CODES)[number];
+
+/** Of errors: how a request or a command ends that was not done. */
+export const ERROR_CODES = [
+  'invalid_request',
+  'context_exceeded',
+  'invalid_setting',
+  'unauthorized',
+  'forbidden_host',
+  'forbidden_origin',
+  'token_needed',
+  'not_found',
+  'unknown_model',
+  'unknown_setting',
+  'drill_running',
+  'drill_refused',
+  'method_not_allowed',
+  'body_too_large',
+  'idempotency_gone',
+  'idempotency_mismatch',
+  'poison',
+  'queue_full',
+  'too_many_attempts',
+  'internal',
+  'backend_failed',
+  'failed_after_output',
+  'capacity',
+  'preparing',
+  'load_failed',
+  'mode_off',
+  'deadline',
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -1,0 +1,32 @@
+/** Errors in Korean. */
+import type { ErrorPhrases } from './errors.ts';
+
+export const koErrors: ErrorPhrases = {
+  invalid_request: '요청에 잘못된 곳이 있습니다.',
+  context_exceeded: '대화가 모델의 컨텍스트보다 깁니다. 새 대화를 시작하거나 컨텍스트를 늘려 주세요.',
+  invalid_setting: '이 설정에 쓸 수 없는 값입니다.',
+  unauthorized: '토큰이나 키가 없거나 맞지 않습니다.',
+  forbidden_host: '이 주소로는 페이지를 열 수 없습니다.',
+  forbidden_origin: '다른 사이트의 페이지가 보낸 요청이어서 거절했습니다.',
+  token_needed: '관리자 토큰을 설정해야 볼 수 있습니다.',
+  not_found: '찾는 것이 없습니다.',
+  unknown_model: '그런 이름의 모델이 없습니다.',
+  unknown_setting: '그런 이름의 설정이 없습니다.',
+  drill_running: '다른 장애 훈련이 진행 중입니다.',
+  drill_refused: '지금은 장애 훈련을 할 수 없습니다.',
+  method_not_allowed: '여기에서는 할 수 없는 요청입니다.',
+  body_too_large: '요청이 너무 큽니다.',
+  idempotency_gone: '이미 전달한 답변이며 더 이상 보관하지 않습니다.',
+  idempotency_mismatch: '같은 키로 다른 요청을 보냈습니다.',
+  poison: '이 요청을 처리하던 모델이 두 번 중단되어 더 시도하지 않습니다.',
+  queue_full: '기다리는 요청이 너무 많습니다. 잠시 뒤 다시 시도해 주세요.',
+  too_many_attempts: '잘못된 토큰을 너무 많이 보냈습니다. 잠시 뒤 다시 시도해 주세요.',
+  internal: 'Llamastead에 문제가 생겼습니다. 로그에 자세한 내용이 있습니다.',
+  backend_failed: '모델이 답변하지 못했습니다.',
+  failed_after_output: '답변하던 중에 모델이 중단됐습니다.',
+  capacity: '지금은 이 모델을 실행할 메모리나 자리가 없습니다.',
+  preparing: '모델을 준비하고 있습니다. 잠시 뒤 다시 시도해 주세요.',
+  load_failed: '모델을 로드하지 못했습니다.',
+  mode_off: '꺼져 있는 모델입니다.',
+  deadline: '정해진 시간 안에 끝나지 않았습니다.',
+};

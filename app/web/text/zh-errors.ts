@@ -1,0 +1,32 @@
+/** Errors in Chinese. */
+import type { ErrorPhrases } from './errors.ts';
+
+export const zhErrors: ErrorPhrases = {
+  invalid_request: '请求有误。',
+  context_exceeded: '对话超出了模型的上下文。请开始新对话，或增大上下文。',
+  invalid_setting: '此设置不能使用该值。',
+  unauthorized: '令牌或密钥缺失或不正确。',
+  forbidden_host: '不能用这个地址打开页面。',
+  forbidden_origin: '请求来自其他网站的页面，已拒绝。',
+  token_needed: '设置管理员令牌后才能查看。',
+  not_found: '找不到所请求的内容。',
+  unknown_model: '没有这个名称的模型。',
+  unknown_setting: '没有这个名称的设置。',
+  drill_running: '另一个故障演练正在进行。',
+  drill_refused: '现在不能进行故障演练。',
+  method_not_allowed: '此处不支持这种请求。',
+  body_too_large: '请求太大。',
+  idempotency_gone: '该回答已经返回，不再保留。',
+  idempotency_mismatch: '同一个键发送了不同的请求。',
+  poison: '处理此请求时模型两次中断，不再重试。',
+  queue_full: '等待的请求太多，请稍后再试。',
+  too_many_attempts: '错误的令牌过多，请稍后再试。',
+  internal: 'Llamastead 出现故障，详情见日志。',
+  backend_failed: '模型未能回答。',
+  failed_after_output: '模型在回答途中中断。',
+  capacity: '现在没有足够的内存或空位来运行此模型。',
+  preparing: '正在准备模型，请稍后再试。',
+  load_failed: '模型未能加载。',
+  mode_off: '该模型已关闭。',
+  deadline: '未在限定时间内完成。',
+};
