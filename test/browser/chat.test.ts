@@ -116,7 +116,7 @@ describe('the chat box', () => {
         const alert = page.locator('.chat .card-alert');
         await alert.waitFor();
         assert.equal(
-          await alert.innerText(),
+          await alert.textContent(),
           '답변을 받지 못했습니다. 지금은 이 모델을 실행할 메모리나 자리가 없습니다. (chat needs 6.2 GiB; 4.9 GiB is free.)',
         );
       },
