@@ -101,11 +101,11 @@ test('gauges show the state of the moment, and what is over is gone', async (t) 
   assert.equal(samples.get('llamastead_placement_out{model="chat",placement="gpu",reason="hang"}'), 1);
   assert.equal(samples.get('llamastead_memory_bytes{what="available"}'), 3e9);
   assert.equal(samples.get('llamastead_memory_bytes{what="services"}'), undefined);
-  assert.equal(samples.get('llamastead_problems{code="docker_away"}'), 1);
+  assert.equal(samples.get('llamastead_problems{code="docker_not_running"}'), 1);
   gate.show({ models: [modelView()], problems: [] });
   const later = await scrape(port);
   assert.equal(later.get('llamastead_placement_out{model="chat",placement="gpu",reason="hang"}'), undefined);
-  assert.equal(later.get('llamastead_problems{code="docker_away"}'), undefined);
+  assert.equal(later.get('llamastead_problems{code="docker_not_running"}'), undefined);
 });
 
 test('the process tells its CPU time, memory and start', async (t) => {
