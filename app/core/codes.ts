@@ -67,6 +67,8 @@ export const ERROR_CODES = [
   'drill_running',
   'drill_refused',
   'method_not_allowed',
+  'request_timeout',
+  'head_too_large',
   'body_too_large',
   'idempotency_gone',
   'idempotency_mismatch',

@@ -15,6 +15,8 @@ export const koErrors: ErrorPhrases = {
   drill_running: '다른 장애 훈련이 진행 중입니다.',
   drill_refused: '지금은 장애 훈련을 할 수 없습니다.',
   method_not_allowed: '여기에서는 할 수 없는 요청입니다.',
+  request_timeout: '요청이 제시간에 다 도착하지 않았습니다.',
+  head_too_large: '요청의 헤더가 너무 큽니다.',
   body_too_large: '요청이 너무 큽니다.',
   idempotency_gone: '이미 전달한 답변이며 더 이상 보관하지 않습니다.',
   idempotency_mismatch: '같은 키로 다른 요청을 보냈습니다.',

@@ -15,6 +15,8 @@ export const zhErrors: ErrorPhrases = {
   drill_running: '另一个故障演练正在进行。',
   drill_refused: '现在不能进行故障演练。',
   method_not_allowed: '此处不支持这种请求。',
+  request_timeout: '请求未能按时完整到达。',
+  head_too_large: '请求的头部太大。',
   body_too_large: '请求太大。',
   idempotency_gone: '该回答已经返回，不再保留。',
   idempotency_mismatch: '同一个键发送了不同的请求。',
