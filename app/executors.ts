@@ -6,6 +6,7 @@ import type { Problem, Profile } from './core/types.ts';
 import { AppError } from './errors.ts';
 import type { Executors } from './loop.ts';
 import { memoryBack } from './memory-back.ts';
+import type { ReadAhead } from './ports/read-ahead.ts';
 import type { Clock, Containers, DeviceMemory, Estimator, Host, StartResult } from './ports.ts';
 import type { Waiters } from './waiters.ts';
 
@@ -19,6 +20,7 @@ export interface ExecutorParts {
   readonly containers: Containers;
   readonly host: Host;
   readonly devices: DeviceMemory;
+  readonly readAhead: ReadAhead;
   readonly estimator: Estimator;
   /** Ends our connections to an instance; its requests see a reset. */
   readonly closeConnections: (instance: InstanceId) => void;
@@ -68,6 +70,7 @@ export function makeExecutors(parts: ExecutorParts): Executors {
     remove_container: ({ engine, container }) =>
       run(parts, 'remove leftover', containers.removeContainer(engine, container)),
     estimate_need: ({ model, profile }) => run(parts, 'estimate', estimateNeed(parts, model, profile)),
+    read_ahead: ({ model, profile }) => run(parts, 'read ahead', readFiles(parts, model, profile)),
     sample_host: () => run(parts, 'sample', sampleHost(parts)),
     stopped: parts.stopped,
   };
@@ -128,6 +131,23 @@ async function estimateNeed(
 function problemOf(error: AppError): Problem | null {
   const problem = error.details['problem'];
   return typeof problem === 'object' && problem !== null ? (problem as Problem) : null;
+}
+
+/** A file that cannot be read is told by the scan of the folder; here it is only not in the cache. */
+async function readFiles(
+  { readAhead, clock, submit, log }: ExecutorParts,
+  model: string,
+  profile: Profile,
+): Promise<void> {
+  const begun = clock.now().mono;
+  const read = await readAhead.read(profile).then(
+    (bytes) => ({ bytes, seconds: Math.round(clock.now().mono - begun) / 1000 }),
+    (thrown: unknown) => {
+      log.error({ model, err: AppError.from(thrown) }, 'the standby could not be read ahead');
+      return null;
+    },
+  );
+  submit({ type: 'read_ahead_done', model, hash: profile.hash, read });
 }
 
 /** The core waits for a reading, so a failed one is taken again. */

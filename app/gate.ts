@@ -32,6 +32,7 @@ export function makeGate({ loop, waiters, newest, clock, version }: GateParts): 
       if (outcome.kind === 'completed' || outcome.kind === 'client_gone') waiters.forget(request);
       loop.submit({ type: 'attempt_ended', request, outcome, timings });
     },
+    slow: (request) => loop.submit({ type: 'request_slow', request }),
     abandoned(request) {
       waiters.forget(request);
       loop.submit({ type: 'request_abandoned', request });

@@ -150,6 +150,8 @@ export interface Gate {
   /** After `failed` and `deadline` the waiter is told what follows, perhaps before this returns. */
   attemptEnded(request: RequestId, outcome: Outcome, timings?: Timings | null): void;
   abandoned(request: RequestId): void;
+  /** Half of the time to its first content is over, and there is none. */
+  slow(request: RequestId): void;
   /** Place of a waiting request in its model's line, 1 for the next one; null: it does not wait. */
   position(request: RequestId): number | null;
   /** Resolves when the command is done or failed; `accepted` is the newest fact number at once. */

@@ -1,8 +1,6 @@
 /** The composition: makes the parts, connects them around the loop, and ends them in the right order. */
 
 import { availableParallelism } from 'node:os';
-import { estimator } from './adapters/gguf/estimator.ts';
-import { modelFiles } from './adapters/gguf/model-files.ts';
 import { deviceMemory } from './adapters/host/device-memory.ts';
 import { detectGpus } from './adapters/host/gpus.ts';
 import { lanAddress } from './adapters/host/lan-address.ts';
@@ -21,6 +19,7 @@ import { type Loop, makeLoop } from './loop.ts';
 import type { Clock } from './ports.ts';
 import { drillEdge } from './serve/drills.ts';
 import { engineContainers } from './serve/engines.ts';
+import { folderParts } from './serve/files.ts';
 import { healthOf } from './serve/health.ts';
 import { heedInLog, noticeOnce } from './serve/heed.ts';
 import { watchedHost } from './serve/host-watch.ts';
@@ -76,6 +75,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
 
   const { containers, arm } = engineContainers(config, store.state().owner, clock, log);
   const waiters = makeWaiters();
+  const folder = folderParts(config.paths.models, log);
   const memory = hostMemory();
   const host = watchedHost(memory, containers);
   let newest = events.seq;
@@ -96,7 +96,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
       containers,
       host,
       devices: deviceMemory(),
-      estimator: estimator({ modelsFolder: config.paths.models }),
+      ...folder,
       closeConnections: (instance) => closeConnections(instance),
       submit: (input) => submit(input),
       stopped: () => stopped(),
@@ -111,7 +111,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const source = await policySource({
     loaded,
     settingsFile: state.settingsFile,
-    modelFiles: modelFiles({ modelsFolder: config.paths.models, log: log.logger }),
+    modelFiles: folder.modelFiles,
     detected: await detectGpus(),
     cores: availableParallelism(),
     submit,

@@ -92,8 +92,7 @@ export const modelSchema = z.strictObject(
             .meta({ description: 'Threads; by default the cores less one.' }),
           standby: choice(['cold', 'cached', 'warm']).default('cold').meta({
             description:
-              'How ready the CPU fallback waits: `cached` keeps the file in the page cache, `warm` the instance loaded.',
-            noEffectYet: true,
+              'How ready the CPU waits while the GPU serves, where there is room: `cached` keeps its file in the page cache, `warm` its instance loaded.',
           }),
         },
         { error: 'a section' },

@@ -4,7 +4,7 @@
  */
 import { type Instance, isLeaving } from './instance.ts';
 import type { InstanceId } from './request.ts';
-import { isAwaited, type State } from './state.ts';
+import { isAwaited, isStandingBy, type State } from './state.ts';
 import type { HostMemory, Need, Policy, Profile } from './types.ts';
 
 const GIB = 1024 ** 3;
@@ -110,6 +110,8 @@ function limit(by: Fit['by'], need: number, room: number): Fit {
 
 function isIdle(state: State, instance: Instance): boolean {
   if (instance.phase.state !== 'ready' || instance.leases.size > 0) return false;
+  // A standby takes nothing from anyone, so it gives way even where the model itself is kept loaded.
+  if (isStandingBy(state, instance)) return true;
   if (state.policy?.models.get(instance.model)?.keepLoaded) return false;
   return !isAwaited(state, instance.model);
 }

@@ -8,7 +8,7 @@ import type { Instance, InstancePhase } from './instance.ts';
 import type { Reduction } from './reduction.ts';
 import type { Continuation, InstanceId, Refusal, Request, RequestId } from './request.ts';
 import type { Speed } from './speed.ts';
-import type { ModelState, Outage, PendingCommand, Recovery, Shutdown, Wanted } from './state.ts';
+import type { ModelState, Outage, PendingCommand, Recovery, Shutdown, Standby, Wanted } from './state.ts';
 import type { HostMemory, Need, Placement, Policy, Problem } from './types.ts';
 
 export type Change =
@@ -59,6 +59,7 @@ export type Change =
       readonly failure: string;
     }
   | { readonly type: 'request_moved'; readonly request: RequestId; readonly from: InstanceId }
+  | { readonly type: 'request_slow'; readonly request: RequestId; readonly on: boolean }
   /** It runs alone from now on, by this death; null: it is no suspect any more. */
   | { readonly type: 'request_suspected'; readonly request: RequestId; readonly by: InstanceId | null }
   /** The instance that it was alone on died of it, not of an outside cause. */
@@ -97,6 +98,7 @@ export type Change =
   | { readonly type: 'instance_gone'; readonly instance: InstanceId; readonly at: number }
   // Models.
   | { readonly type: 'wanted_set'; readonly model: string; readonly wanted: Wanted | null }
+  | { readonly type: 'standby_set'; readonly model: string; readonly standby: Partial<Standby> }
   | { readonly type: 'resting_set'; readonly model: string; readonly on: boolean }
   | { readonly type: 'model_error'; readonly model: string; readonly error: string | null }
   | {

@@ -15,8 +15,11 @@ export function nextDue(state: State, mono: number): number {
     due(request.phase.notBefore);
   }
   for (const instance of state.instances.values()) due(idleDue(state, instance) ?? 0);
-  for (const model of state.models.values()) for (const outage of model.outages.values()) due(outage.retryAt);
-  for (const { overflow } of state.models.values()) due(overflow?.until ?? 0);
+  for (const model of state.models.values()) {
+    for (const outage of model.outages.values()) due(outage.retryAt);
+    due(model.overflow?.until ?? 0);
+    due(model.standby.retryAt);
+  }
   for (const need of state.needs.values()) if (need.kind === 'unknown') due(need.retryAt);
   for (const { until } of state.refusedBodies.values()) due(until);
   if (state.shutdown !== null) due(state.shutdown.deadline);

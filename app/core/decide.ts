@@ -11,6 +11,7 @@ import { onDrill } from './on-drill.ts';
 import { onObserved, onReachable, onUnreachable } from './on-engine.ts';
 import { onReady, onRemoved, onStartFailed, onStuck } from './on-instance.ts';
 import { onShutdown } from './shutdown.ts';
+import { onReadAhead, onSlow } from './standby.ts';
 import { problemKey, type State } from './state.ts';
 import { onCounted } from './too-long.ts';
 import type { Now } from './types.ts';
@@ -105,6 +106,12 @@ function decideReport(out: Decision, state: State, input: Report, now: Now): voi
         retryAt: now.mono + NEED_RETRY_MS,
       });
       out.changes.push({ type: 'problem_set', problem: input.problem });
+      break;
+    case 'request_slow':
+      onSlow(out, state, input.request);
+      break;
+    case 'read_ahead_done':
+      onReadAhead(out, state, input.model, input.hash, input.read, now);
       break;
     case 'problem_seen':
       out.changes.push({ type: 'problem_set', problem: input.problem });

@@ -69,6 +69,8 @@ export type Effect =
   /** Remove a leftover container of ours that no instance stands for. */
   | { readonly type: 'remove_container'; readonly engine: string; readonly container: string }
   | { readonly type: 'estimate_need'; readonly model: string; readonly profile: Profile }
+  /** Read the profile's files, so that they are in the page cache; reports `read_ahead_done`. */
+  | { readonly type: 'read_ahead'; readonly model: string; readonly profile: Profile }
   | { readonly type: 'sample_host' }
   | { readonly type: 'answer_command'; readonly id: number; readonly result: CommandResult }
   /** All instances are gone or kept: the process may end. */

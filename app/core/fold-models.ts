@@ -4,7 +4,7 @@ import { due } from './fold-due.ts';
 import type { Folds } from './fold-types.ts';
 import { movingAverage } from './moving-average.ts';
 import { reducedPolicy } from './reduction.ts';
-import { type ModelState, problemKey, type State } from './state.ts';
+import { type ModelState, NO_STANDBY, problemKey, type State } from './state.ts';
 import type { Policy } from './types.ts';
 
 /** Of profiles that a machine ever had; the oldest go first. */
@@ -15,6 +15,7 @@ export const modelFolds: Pick<
   | 'policy_set'
   | 'wanted_set'
   | 'resting_set'
+  | 'standby_set'
   | 'model_error'
   | 'load_timed'
   | 'speed_learned'
@@ -44,6 +45,11 @@ export const modelFolds: Pick<
 
   wanted_set: (state, change) => {
     modelOf(state, change.model).wanted = change.wanted;
+  },
+  standby_set: (state, { model, standby }) => {
+    const own = modelOf(state, model);
+    own.standby = { ...own.standby, ...standby };
+    due(state, own.standby.retryAt);
   },
   resting_set: (state, change) => {
     modelOf(state, change.model).resting = change.on;
@@ -166,6 +172,7 @@ function newModelState(name: string): ModelState {
     recovered: new Map(),
     lastUsed: null,
     lastError: null,
+    standby: NO_STANDBY,
     loadSeconds: {},
     serviceMs: {},
     readShare: {},

@@ -20,6 +20,7 @@ export const requestFolds: Pick<
   | 'prompt_counted'
   | 'attempt_failed'
   | 'request_moved'
+  | 'request_slow'
   | 'request_suspected'
   | 'request_blamed'
   | 'request_judged'
@@ -65,6 +66,7 @@ export const requestFolds: Pick<
   lease_ended: (state, change) => {
     const request = requestOf(state, change.request);
     if (request.phase.phase !== 'running') throw new Error(`request ${request.id} holds no lease`);
+    state.slow.delete(request.id);
     if (change.served) learnService(state, request.model, request.phase, change.at);
     const instance = state.instances.get(request.phase.instance);
     if (instance) {
@@ -96,6 +98,10 @@ export const requestFolds: Pick<
   },
   request_moved: (state, change) => {
     instanceOf(state, change.from).moved.push(requestOf(state, change.request).externalId);
+  },
+  request_slow: (state, { request, on }) => {
+    if (on) state.slow.add(request);
+    else state.slow.delete(request);
   },
   request_suspected: (state, { request, by }) => {
     requestOf(state, request).suspectOf = by;

@@ -50,6 +50,15 @@ export type Input =
     }
   /** `body`: hash of its body; null: its client is gone, and the body with it. */
   | { readonly type: 'body_identified'; readonly request: RequestId; readonly body: string | null }
+  /** Half of the time to its first content is over, and there is none. */
+  | { readonly type: 'request_slow'; readonly request: RequestId }
+  /** A file was read into the page cache; `read` null: it could not be. */
+  | {
+      readonly type: 'read_ahead_done';
+      readonly model: string;
+      readonly hash: string;
+      readonly read: { readonly bytes: number; readonly seconds: number } | null;
+    }
   /** The client went while its request was waiting. */
   | { readonly type: 'request_abandoned'; readonly request: RequestId }
   /** The answer to `count_tokens`; null: the instance could not tell. */

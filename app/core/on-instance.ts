@@ -7,6 +7,7 @@ import { about, type Instance } from './instance.ts';
 import { reasonOfExit } from './reason.ts';
 import { remove } from './removal.ts';
 import type { Request } from './request.ts';
+import { wasCached } from './standby.ts';
 import { problemKey, type State } from './state.ts';
 import { beginOutage, raiseLimit, tellFailover } from './takeout.ts';
 import type { ExitEvidence, Now, Problem, Reason } from './types.ts';
@@ -34,6 +35,11 @@ export function onReady(
   if (adopted) return;
   const seconds = seconds3(now.mono - instance.phase.since);
   out.changes.push({ type: 'load_timed', model: instance.model, placement: instance.placement, seconds });
+  if (instance.placement === 'cpu') {
+    const how = wasCached(model.standby, instance.profile, instance.createdAt) ? 'cached' : 'cold';
+    const starts = { ...model.standby.starts, [how]: seconds };
+    out.changes.push({ type: 'standby_set', model: instance.model, standby: { starts } });
+  }
   out.facts.push({ type: 'model_loaded', ...about(instance), seconds, ...sizes(instance, measured) });
   if (instance.profile.gpu !== null) clearHeld(out, state, instance);
   const outage = model.outages.get(instance.placement);

@@ -15,6 +15,7 @@ import { queueOrder } from './queue.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import type { Refusal, Request } from './request.ts';
 import { shutDown } from './shutdown.ts';
+import { keepStandby, startAhead } from './standby.ts';
 import { estimate, prepare, pursue } from './starts.ts';
 import { instancesOf, isAwaited, type ModelState, type State } from './state.ts';
 import { suitedChoices } from './suited.ts';
@@ -36,7 +37,9 @@ const RULES: readonly Rule[] = [
   fillNeeds,
   startForRequests,
   startForWishes,
+  startAhead,
   returnToService,
+  keepStandby,
   unloadIdle,
   answerCommands,
 ];
@@ -130,7 +133,7 @@ function returnToService(out: Decision, state: State, now: Now): void {
     for (const placement of allowedPlacements(model)) {
       const outage = own.outages.get(placement);
       if (outage === undefined || breaker(outage, now.mono) !== 'half_open') continue;
-      const prepared = prepare(out, state, model, placement, model.name, now);
+      const prepared = prepare(out, state, model, placement, { only: model.name }, now);
       if (prepared.kind === 'short') {
         const failed = { placement, reason: outage.reason, detail: outage.detail };
         const longer = nextOutage(own, now, failed, state.policy?.failover.returnAfterMs ?? 0);

@@ -5,6 +5,7 @@ import { allowedPlacements, breaker } from './placement.ts';
 import { queuePositions } from './queue.ts';
 import { reducedView, reductionProblems } from './reduction.ts';
 import type { Request, RequestId } from './request.ts';
+import { standbyView } from './standby.ts';
 import { instancesOf, isAwaited, type ModelState, type State } from './state.ts';
 import type { Model, ModelStatus, Now, Placement, Policy } from './types.ts';
 import { idleDue } from './upkeep.ts';
@@ -120,6 +121,7 @@ function modelView(
     need: need?.kind === 'known' ? need.need : null,
     loadSeconds: { ...own?.loadSeconds },
     lastUsed: own?.lastUsed ? iso(own.lastUsed) : null,
+    standby: standbyView(state, model, now),
   };
 }
 

@@ -21,6 +21,9 @@ export type Pursuit =
   | { readonly kind: 'coming' }
   | { readonly kind: 'none'; readonly shortages: readonly Shortage[]; readonly problems: readonly Problem[] };
 
+/** Whose idle instances may be unloaded to make room. */
+export type GiveWay = 'anyone' | 'nobody' | { readonly only: string };
+
 type Preparation =
   | { readonly kind: 'coming' }
   | { readonly kind: 'short'; readonly fit: Fit }
@@ -37,7 +40,7 @@ export function pursue(
   const shortages: Shortage[] = [];
   const problems: Problem[] = [];
   for (const placement of order) {
-    const prepared = prepare(out, state, model, placement, null, now);
+    const prepared = prepare(out, state, model, placement, 'anyone', now);
     if (prepared.kind === 'coming') {
       for (const shortage of shortages) standAside(out, state, model, shortage, now);
       return { kind: 'coming' };
@@ -54,7 +57,7 @@ export function prepare(
   state: State,
   model: Model,
   placement: Placement,
-  victimsOnlyOf: string | null,
+  giveWay: GiveWay,
   now: Now,
 ): Preparation {
   const profile = model.profiles[placement];
@@ -76,7 +79,7 @@ export function prepare(
     }
     return { kind: 'coming' };
   }
-  return admit(out, state, model, profile, need, victimsOnlyOf, now);
+  return admit(out, state, model, profile, need, giveWay, now);
 }
 
 function admit(
@@ -85,7 +88,7 @@ function admit(
   model: Model,
   profile: Profile,
   need: Need,
-  victimsOnlyOf: string | null,
+  giveWay: GiveWay,
   now: Now,
 ): Preparation {
   const verdict = fit(state, profile, need);
@@ -95,9 +98,10 @@ function admit(
     return { kind: 'coming' };
   }
   if (memoryIsComingBack(state)) return { kind: 'coming' };
-  const giveWay = victims(state, profile, need, victimsOnlyOf);
-  if (giveWay === null) return { kind: 'short', fit: verdict };
-  for (const victim of giveWay) stop(out, victim, 'room', now);
+  const leaving =
+    giveWay === 'nobody' ? null : victims(state, profile, need, giveWay === 'anyone' ? null : giveWay.only);
+  if (leaving === null) return { kind: 'short', fit: verdict };
+  for (const victim of leaving) stop(out, victim, 'room', now);
   return { kind: 'coming' };
 }
 

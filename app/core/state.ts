@@ -1,4 +1,6 @@
 /** The one state that the loop owns. Only `evolve` writes it. */
+
+import type { Fit } from './admission.ts';
 import type { Drill } from './drill.ts';
 import type { Instance } from './instance.ts';
 import type { Reduction } from './reduction.ts';
@@ -16,6 +18,27 @@ export interface Outage {
   /** Failures in a row; the wait grows with it. */
   readonly failures: number;
 }
+
+/** What is done for the CPU fallback while a better placement serves. */
+export interface Standby {
+  /** The file is being read. */
+  readonly reading: boolean;
+  /** The last read: of which profile, how much, how long (s), when (monotonic ms). */
+  readonly cached: {
+    readonly hash: string;
+    readonly bytes: number;
+    readonly seconds: number;
+    readonly at: number;
+  } | null;
+  /** Why there is none: not enough room. */
+  readonly short: Fit | null;
+  /** Not looked at again before (monotonic ms). */
+  readonly retryAt: number;
+  /** Seconds that the last start on the CPU took, with its file in the page cache and without. */
+  readonly starts: { readonly cold?: number; readonly cached?: number };
+}
+
+export const NO_STANDBY: Standby = { reading: false, cached: null, short: null, retryAt: 0, starts: {} };
 
 /** The end of an outage. */
 export interface Recovery {
@@ -42,6 +65,7 @@ export interface ModelState {
   /** Wall time of the last grant. */
   lastUsed: number | null;
   lastError: string | null;
+  standby: Standby;
   readonly loadSeconds: Partial<Record<Placement, number>>;
   /** Mean time that a request holds a slot until it is answered (ms, moving average). */
   readonly serviceMs: Partial<Record<Placement, number>>;
@@ -84,6 +108,8 @@ export interface State {
   /** Ids of waiting requests as they came; who is next tells `queueOrder`. */
   readonly waiting: RequestId[];
   nextTicket: number;
+  /** Running requests whose first content is late: they may have to move to the CPU. */
+  readonly slow: Set<RequestId>;
   /** Requests that were in flight together at a death. */
   readonly suspects: Set<RequestId>;
   /** Requests whose end waits for the evidence of a death. */
@@ -136,6 +162,7 @@ export function emptyState(carried: Partial<Carried> = {}): State {
     requests: new Map(),
     waiting: [],
     nextTicket: 1,
+    slow: new Set(),
     suspects: new Set(),
     judged: new Set(),
     refusedBodies: new Map(),
@@ -171,4 +198,21 @@ export function problemKey(problem: { readonly code: string; readonly model?: st
 /** Whether a request waits for the model. */
 export function isAwaited(state: State, model: string): boolean {
   return state.waiting.some((id) => state.requests.get(id)?.model === model);
+}
+
+/** Whether a request may need the CPU soon, though a better placement is ready. */
+export function isExpected(state: State, model: string): boolean {
+  for (const id of state.slow) if (state.requests.get(id)?.model === model) return true;
+  return false;
+}
+
+/** As configured now: a running instance does not know of a change. */
+export function isKeptWarm(state: State, model: string): boolean {
+  return state.policy?.models.get(model)?.profiles.cpu?.standby === 'warm';
+}
+
+/** A warm CPU instance while a better placement of its model serves. */
+export function isStandingBy(state: State, { model, placement }: Instance): boolean {
+  if (placement !== 'cpu' || !isKeptWarm(state, model)) return false;
+  return instancesOf(state, model).some((one) => one.placement !== 'cpu' && one.phase.state === 'ready');
 }

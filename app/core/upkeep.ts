@@ -7,7 +7,7 @@ import { drain } from './on-command.ts';
 import { allowedPlacements, profileOf } from './placement.ts';
 import { slotContext } from './prompt.ts';
 import { remove } from './removal.ts';
-import { instancesOf, isAwaited, type State } from './state.ts';
+import { instancesOf, isAwaited, isExpected, isKeptWarm, isStandingBy, type State } from './state.ts';
 import { tellFailover } from './takeout.ts';
 import type { Now } from './types.ts';
 
@@ -54,6 +54,8 @@ export function idleDue(state: State, instance: Instance): number | null {
   const model = state.policy?.models.get(instance.model);
   if (model === undefined || model.keepLoaded || model.idleUnloadMs === null) return null;
   if (instance.phase.state !== 'ready' || instance.leases.size > 0) return null;
+  // A warm standby goes with what it stands by for, not by its own idleness.
+  if (isStandingBy(state, instance)) return null;
   return instance.idleSince + model.idleUnloadMs;
 }
 
@@ -90,7 +92,9 @@ function idleIsOver(state: State, instance: Instance, now: Now): boolean {
 /** A better placement is ready, this one takes no longer prompts than it, and is not kept warm. */
 function isSuperseded(state: State, instance: Instance): boolean {
   const model = state.policy?.models.get(instance.model);
-  if (model === undefined || instance.profile.standby === 'warm') return false;
+  if (model === undefined) return false;
+  if (instance.placement === 'cpu' && isKeptWarm(state, model.name)) return false;
+  if (isExpected(state, model.name)) return false;
   const order = allowedPlacements(model);
   const own = order.indexOf(instance.placement);
   return instancesOf(state, instance.model).some(

@@ -48,6 +48,22 @@ export interface ModelView {
   /** Seconds that loads took, by placement, for progress bars. */
   readonly loadSeconds: Readonly<Partial<Record<Placement, number>>>;
   readonly lastUsed: string | null;
+  /**
+   * How ready the CPU fallback waits while a better placement serves, what that costs and saves as measured;
+   * null: no CPU placement. `waiting`: nothing to stand by for.
+   */
+  readonly standby: {
+    readonly kind: 'cold' | 'cached' | 'warm';
+    readonly state: 'off' | 'waiting' | 'reading' | 'kept' | 'starting' | 'ready' | 'no_room';
+    /** Page cache or memory that it takes. */
+    readonly bytes: number | null;
+    readonly readSeconds: number | null;
+    /** Seconds of the last start on the CPU, without and with the file in the page cache. */
+    readonly starts: { readonly cold: number | null; readonly cached: number | null };
+    /** Bytes, where there is no room. */
+    readonly need: number | null;
+    readonly room: number | null;
+  } | null;
 }
 
 export interface InstanceView {

@@ -249,7 +249,6 @@ test('keys that have no effect yet are told with their lines, and only those tha
     'llamastead.yaml:2: engines.far.ssh has no effect yet in this version',
     'llamastead.yaml:6: models.a.b.placements[1]: split has no effect yet in this version',
     'llamastead.yaml:7: models.a.b.split has no effect yet in this version',
-    'llamastead.yaml:8: models.a.b.cpu.standby has no effect yet in this version',
     'llamastead.yaml:10: promptState.size has no effect yet in this version',
   ]);
   assert.deepEqual(load('queue: {depth: 3}').notices, []);

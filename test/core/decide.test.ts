@@ -226,6 +226,25 @@ describe('a failure', () => {
     assert.deepEqual(world.placements(), []);
   });
 
+  test('of the GPU that is back before the CPU is there waits for the CPU', () => {
+    const world = makeWorld({ policy: chat, holdStarts: true });
+    const id = world.request();
+    world.finishStart();
+    world.end(id, RESET);
+    world.advance(30_000);
+    assert.deepEqual(world.placements(), ['cpu', 'gpu']);
+    const [cpu, gpu] = world.loop.state.instances.keys();
+    world.submit({
+      type: 'instance_ready',
+      instance: gpu ?? '',
+      container: 'c',
+      measured: { placement: 'gpu', ram: null, vram: null },
+    });
+    assert.equal(world.grantOf(id), undefined);
+    world.submit({ type: 'instance_start_failed', instance: cpu ?? '', evidence: DEAD });
+    assert.equal(world.grantOf(id)?.placement, 'gpu');
+  });
+
   test('of the only placement is tried again after a while', () => {
     const cpuOnly = model('chat', { placements: ['cpu'], profiles: { cpu: profile('chat', 'cpu') } });
     const world = makeWorld({ policy: policy([cpuOnly]) });

@@ -10,8 +10,8 @@ import { decide } from '../../app/core/decide.ts';
 import type { Input } from '../../app/core/inputs.ts';
 import type { Outcome } from '../../app/core/request.ts';
 import { settle } from '../../app/core/schedule.ts';
-import type { Mode } from '../../app/core/types.ts';
-import { GIB, host, model, need, policy } from '../support/model.ts';
+import type { Mode, Model } from '../../app/core/types.ts';
+import { GIB, host, model, need, policy, profile } from '../support/model.ts';
 import { COMPLETED, DEAD, makeWorld, RESET, type World } from '../support/world.ts';
 
 type Step = (world: World, shared: Shared) => void;
@@ -39,8 +39,14 @@ const pick = <T>(items: readonly T[], index: number): T | undefined =>
   items[index % Math.max(1, items.length)];
 const running = (world: World) =>
   [...world.loop.state.requests.values()].filter((request) => request.phase.phase === 'running');
+/** One of them keeps its CPU warm. */
+const entry = (each: string, more: Partial<Model> = {}) => {
+  const standby = each === 'b' ? 'warm' : 'cached';
+  const profiles = { gpu: profile(each, 'gpu'), cpu: profile(each, 'cpu', { standby }) };
+  return model(each, { profiles, ...more });
+};
 const withPolicy = (keepLoaded: boolean, mode: Mode, only: string) =>
-  policy(MODELS.map((each) => model(each, each === only ? { mode, keepLoaded } : {})));
+  policy(MODELS.map((each) => entry(each, each === only ? { mode, keepLoaded } : {})));
 
 const steps: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -68,6 +74,16 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
         (world) => {
           const request = pick(world.loop.state.waiting, index);
           if (request !== undefined) world.submit({ type: 'request_abandoned', request });
+        },
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.nat(50).map(
+      (index): Step =>
+        (world) => {
+          const request = pick(running(world), index);
+          if (request !== undefined) world.submit({ type: 'request_slow', request: request.id });
         },
     ),
   },
@@ -148,7 +164,7 @@ const startsWork: Step = (_, shared) => {
 function run(sequence: readonly Step[]): World {
   const shared: Shared = { startsFail: false, ended: new Map() };
   const world = makeWorld({
-    policy: policy(MODELS.map((each) => model(each))),
+    policy: policy(MODELS.map((each) => entry(each))),
     memory: host(12 * GIB),
     needOf: ({ gpu }) => need(gpu === null ? 3 * GIB : GIB, gpu === null ? 0 : 4 * GIB),
     holdStarts: true,

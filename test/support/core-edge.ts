@@ -75,6 +75,7 @@ export async function coreEdge(
         waiters.countTokens(request, instance, (tokens) =>
           loop.submit({ type: 'tokens_counted', request, tokens }),
         ),
+      read_ahead: nothing,
       sample_host: () => loop.submit({ type: 'host_sampled', host: host(12 * GIB) }),
       stopped: nothing,
     },

@@ -70,6 +70,7 @@ export function recordingGate(first: View): RecordingGate {
     request() {},
     attemptEnded() {},
     abandoned() {},
+    slow() {},
     position: () => null,
     command(command) {
       commands.push(command);
@@ -179,6 +180,7 @@ export function modelView(change: Partial<ModelView> = {}): ModelView {
     need: null,
     loadSeconds: {},
     lastUsed: null,
+    standby: null,
     ...change,
   };
 }

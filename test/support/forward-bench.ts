@@ -29,6 +29,8 @@ export interface Ticket {
   readonly request: NewRequest;
   readonly outcomes: Outcome[];
   abandoned: boolean;
+  /** How often its first content was told to be late. */
+  slow: number;
   /** Obeys a verdict now. */
   obey(verdict: Verdict): void;
 }
@@ -125,6 +127,10 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
         const known = byId.get(id);
         if (known !== undefined) known.abandoned = true;
       },
+      slow(id) {
+        const known = byId.get(id);
+        if (known !== undefined) known.slow += 1;
+      },
       position: (id) => options.positionOf?.(id) ?? null,
     },
     targetOf(instance) {
@@ -191,6 +197,7 @@ function ticket(request: NewRequest, waiter: Waiter): Ticket {
     request,
     outcomes: [],
     abandoned: false,
+    slow: 0,
     obey(verdict) {
       if (verdict.do === 'refuse') waiter.refused(verdict.refusal);
       else if (verdict.do === 'pass_on') waiter.passOn();

@@ -6,7 +6,15 @@ import type { Effect, InstancePlan } from '../../app/core/effects.ts';
 import type { FactBody } from '../../app/core/facts.ts';
 import type { Input } from '../../app/core/inputs.ts';
 import type { Outcome } from '../../app/core/request.ts';
-import type { ExitEvidence, HostMemory, Need, Placement, Policy, Profile } from '../../app/core/types.ts';
+import type {
+  ExitEvidence,
+  HostMemory,
+  Need,
+  Now,
+  Placement,
+  Policy,
+  Profile,
+} from '../../app/core/types.ts';
 import { type Loop, makeLoop } from '../../app/loop.ts';
 import { manualClock } from './clock.ts';
 import { GIB, host, need } from './model.ts';
@@ -40,6 +48,7 @@ export interface World {
   readonly loop: Loop;
   readonly effects: Effect[];
   readonly facts: FactBody[];
+  now(): Now;
   advance(ms: number): void;
   submit(input: Input): void;
   /** Sends a request; returns its internal id. */
@@ -159,6 +168,7 @@ export function makeWorld(options: WorldOptions): World {
         const estimated = options.needOf?.(profile) ?? need(GIB, profile.gpu === null ? 0 : GIB);
         loop.submit({ type: 'need_estimated', hash: profile.hash, need: estimated });
       },
+      read_ahead: record,
       sample_host: () => loop.submit({ type: 'host_sampled', host: memory }),
     },
   });
@@ -172,6 +182,7 @@ export function makeWorld(options: WorldOptions): World {
     effects,
     facts,
     started,
+    now: clock.now,
     advance: clock.advance,
     submit: loop.submit,
     request({

@@ -3,6 +3,7 @@ import type { ModelView } from '../../core/view.ts';
 import { cardState, leasesOf, mainInstance, startingOf } from '../logic/card.ts';
 import { outageStory } from '../logic/outage.ts';
 import { NO_FILTER, routeHash } from '../logic/route.ts';
+import { standbyText } from '../logic/standby.ts';
 import { facts, format, serverNow, text, view } from '../state/app.ts';
 import { commandErrors, type ModelCommand, send } from '../state/commands.ts';
 import { Confirm } from './confirm.tsx';
@@ -110,6 +111,12 @@ function ModelMore({ model }: { model: ModelView }) {
           <dt>{words.context}</dt>
           <dd>{words.contextValue(format.value.number(model.context), model.parallel)}</dd>
         </div>
+        {model.standby !== null && (
+          <div>
+            <dt>{words.standby}</dt>
+            <dd>{standbyText(model.standby, words, format.value)}</dd>
+          </div>
+        )}
       </dl>
       <a href={routeHash({ view: 'events', filter: { ...NO_FILTER, model: model.name } })}>
         {words.events(model.name)}

@@ -50,6 +50,7 @@ export function scriptedHome(first: Partial<View> = {}): ScriptedHome {
     request: unscripted,
     attemptEnded: unscripted,
     abandoned: unscripted,
+    slow: unscripted,
     position: unscripted,
     command(command) {
       ask({ kind: 'command', command });

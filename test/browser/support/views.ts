@@ -37,6 +37,7 @@ export function aModel(fields: Partial<ModelView> = {}): ModelView {
     need: null,
     loadSeconds: { gpu: 12, cpu: 6.4 },
     lastUsed: null,
+    standby: null,
     ...fields,
   };
 }

@@ -101,6 +101,7 @@ export function passOn(x: Exchange): void {
 
 export function missed(x: Exchange, what: Missed): void {
   if (what === 'reader') x.call.res.destroy();
+  else if (what === 'half_way') x.shared.options.gate.slow(x.call.id);
   else if (what !== 'client_deadline') x.attempt?.miss(what);
   else {
     x.attempt?.cancel();

@@ -59,7 +59,7 @@ export interface ForwardLog {
 }
 
 export interface ModelApiOptions {
-  readonly gate: Pick<Gate, 'request' | 'attemptEnded' | 'abandoned' | 'position'>;
+  readonly gate: Pick<Gate, 'request' | 'attemptEnded' | 'abandoned' | 'slow' | 'position'>;
   /** Read once per instance; undefined before it runs and after its removal began. */
   readonly targetOf: (instance: InstanceId) => Target | undefined;
   /** What is learned of the profile that the instance was made from. */

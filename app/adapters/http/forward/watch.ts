@@ -15,7 +15,8 @@ export interface Watch {
   stop(): void;
 }
 
-export type Missed = 'first_token_deadline' | 'stall' | 'client_deadline' | 'reader';
+/** `half_way`: no failure yet, but half of the time to the first content is over. */
+export type Missed = 'half_way' | 'first_token_deadline' | 'stall' | 'client_deadline' | 'reader';
 
 export interface WatchOptions {
   readonly clock: Clock;
@@ -31,15 +32,17 @@ export interface WatchOptions {
 /** Starts at once. */
 export function watch({ clock, alarms, stallMs, firstMs, clientDeadline, missed }: WatchOptions): Watch {
   let firstAt = clock.now().mono + firstMs;
+  /** Told once: whoever hears it prepares for the worst until the attempt's end. */
+  let halfAt = clock.now().mono + firstMs / 2;
   let lastBytes = 0;
   let begun = false;
   let pausedAt: number | null = null;
-  const alarm = { at: Math.min(firstAt, clientDeadline), index: 0, ring };
+  const alarm = { at: Math.min(halfAt, clientDeadline), index: 0, ring };
   alarms.add(alarm);
 
   function due(): number {
     if (pausedAt !== null) return pausedAt + READER_MS;
-    return begun ? lastBytes + stallMs : Math.min(firstAt, clientDeadline);
+    return begun ? lastBytes + stallMs : Math.min(halfAt, firstAt, clientDeadline);
   }
 
   function moved(): void {
@@ -53,12 +56,17 @@ export function watch({ clock, alarms, stallMs, firstMs, clientDeadline, missed 
     if (clock.now().mono < due()) moved();
     else if (pausedAt !== null) missed('reader');
     else if (begun) missed('stall');
-    else missed(firstAt <= clientDeadline ? 'first_token_deadline' : 'client_deadline');
+    else if (halfAt < Math.min(firstAt, clientDeadline)) {
+      halfAt = Number.POSITIVE_INFINITY;
+      moved();
+      missed('half_way');
+    } else missed(firstAt <= clientDeadline ? 'first_token_deadline' : 'client_deadline');
   }
 
   return {
     expectFirst(ms) {
       firstAt = clock.now().mono + ms;
+      if (halfAt < Number.POSITIVE_INFINITY) halfAt = clock.now().mono + ms / 2;
       moved();
     },
     bytes(nowBegun) {

@@ -205,6 +205,26 @@ test('a whole answer gets no early head', async () => {
   assert.equal(reply.status, 200);
 });
 
+test('half of the time to the first content is told once, while there is none', async () => {
+  gpu.behave(silent);
+  const { bench, clock } = await home({ settings: { firstToken: 5000 }, onFailure: () => tooLate });
+  const n = gpu.arrivals.length;
+  const sent = post(bench.url + PATH, CHAT);
+  const arrival = await gpu.arrival(n);
+  const ticket = await bench.ticket(0);
+  clock.advance(2_499);
+  assert.equal(ticket.slow, 0);
+  clock.advance(1);
+  assert.equal(ticket.slow, 1);
+  clock.advance(2_499);
+  assert.deepEqual(ticket.outcomes, []);
+  clock.advance(1);
+  assert.equal(ticket.slow, 1);
+  assert.deepEqual(ticket.outcomes, [failed('first_token_deadline', 'nothing')]);
+  arrival.hangUp();
+  await (await sent.reply).end;
+});
+
 test('learned speeds shorten the deadline of the next request', async () => {
   gpu.behave(stream(CHAT_STREAM));
   const { bench, clock } = await home({ onFailure: () => tooLate });

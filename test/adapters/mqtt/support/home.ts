@@ -36,6 +36,7 @@ export function scriptedHome(): ScriptedHome {
       request: unused,
       attemptEnded: unused,
       abandoned: unused,
+      slow: unused,
       position: unused,
       command(command) {
         home.commands.push(command);

@@ -25,6 +25,7 @@ export function modelView(part: Partial<ModelView> = {}): ModelView {
     need: null,
     loadSeconds: {},
     lastUsed: null,
+    standby: null,
     ...part,
   };
 }
