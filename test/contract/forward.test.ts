@@ -1,13 +1,18 @@
 /** The model API on real llama-servers: what the tests on the fake one take for granted of it. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { ensureBench } from '../home/bench.ts';
-import type { Docker } from '../home/lib/docker.ts';
 import { type Bench, type BenchOptions, forwardBench, type Verdict } from '../support/forward-bench.ts';
-import { ask, get, post } from '../support/raw-client.ts';
+import { ask, post } from '../support/raw-client.ts';
+import {
+  busySlots,
+  eventually,
+  KEY,
+  llamaServers,
+  ready,
+  type Server,
+  type Servers,
+} from './llama-servers.ts';
 
-const KEY = 'contract-key';
-const LABEL = 'io.llamastead.test=forward-contract';
 const HI = {
   model: 'chat',
   temperature: 0,
@@ -18,77 +23,21 @@ const HI = {
 const LONG = { ...HI, max_tokens: 1500, ignore_eos: true, stream: true };
 const CHAT = '/v1/chat/completions';
 
-interface Server {
-  readonly name: string;
-  readonly host: string;
-}
-
-let docker: Docker;
-let image: string;
-let models: string;
-let tiny: string;
+let servers: Servers;
 let gpu: Server;
 let cpu: Server;
 const benches: Bench[] = [];
 
 before(async () => {
-  const bench = await ensureBench();
-  ({ docker } = bench);
-  image = bench.images.cpu;
-  models = bench.modelsDir;
-  tiny = bench.tinyFile;
-  await removeAll();
-  [gpu, cpu] = await Promise.all([start('gpu'), start('cpu')]);
+  servers = await llamaServers('forward-contract');
+  [gpu, cpu] = await Promise.all([servers.start('gpu'), servers.start('cpu')]);
   await Promise.all([ready(gpu), ready(cpu)]);
 });
 
 after(async () => {
   for (const bench of benches) await bench.close();
-  await removeAll();
+  await servers.removeAll();
 });
-
-async function removeAll(): Promise<void> {
-  const ids = await docker.run(['ps', '-aq', '--filter', `label=${LABEL}`]);
-  if (ids !== '') await docker.run(['rm', '-f', ...ids.split('\n')]);
-}
-
-async function start(name: string, ...limits: string[]): Promise<Server> {
-  const env = {
-    LLAMA_ARG_PORT: '8080',
-    LLAMA_ARG_MODEL: `/models/${tiny}`,
-    LLAMA_ARG_ALIAS: 'chat',
-    LLAMA_API_KEY: KEY,
-    LLAMA_ARG_CTX_SIZE: '4096',
-    LLAMA_ARG_N_PARALLEL: '2',
-    LLAMA_ARG_ENDPOINT_SLOTS: '1',
-  };
-  const settings = Object.entries(env).flatMap(([key, value]) => ['-e', `${key}=${value}`]);
-  const volume = ['-v', `${models}:/models:ro`];
-  const full = `llamastead-forward-${name}-${process.pid}`;
-  const named = ['--name', full, '--label', LABEL];
-  await docker.run(['run', '-d', '--init', ...named, ...limits, ...volume, ...settings, image]);
-  const host = await docker.run(['inspect', '-f', '{{.NetworkSettings.IPAddress}}', full]);
-  return { name: full, host };
-}
-
-/** Polls, at most 20 s, until `check` holds. */
-async function eventually(check: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 20_000;
-  while (!(await check().catch(() => false))) {
-    if (performance.now() > end) throw new Error(`not so within 20 s: ${check}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-const ready = ({ host }: Server) =>
-  eventually(async () => (await get(`http://${host}:8080/health`)).status === 200);
-
-async function busySlots({ host }: Server): Promise<number> {
-  const slots = JSON.parse(
-    (await get(`http://${host}:8080/slots`, { Authorization: `Bearer ${KEY}` })).text(),
-  );
-  return slots.filter((slot: { is_processing: boolean }) => slot.is_processing).length;
-}
 
 async function home(servers: readonly Server[], options: Partial<BenchOptions> = {}): Promise<Bench> {
   const bench = await forwardBench({
@@ -196,12 +145,12 @@ test("llama-server's own errors: too long a prompt passes on, a wrong key is tol
 
 test('while the model loads, that is told and nothing else', async () => {
   // So slow that the load is still going on when it is asked; at full speed again once it was seen.
-  const fresh = await start('loading', '--cpus', '0.1');
+  const fresh = await servers.start('loading', { limits: ['--cpus', '0.1'] });
   let faster: Promise<string> | null = null;
   const bench = await home([fresh], {
     onFailure(ticket, { failure }) {
       assert.ok(failure.kind === 'refused' || failure.kind === 'loading', JSON.stringify(failure));
-      if (failure.kind === 'loading') faster ??= docker.run(['update', '--cpus', '2', fresh.name]);
+      if (failure.kind === 'loading') faster ??= servers.docker.run(['update', '--cpus', '2', fresh.name]);
       setTimeout(() => ticket.obey({ do: 'grant', instance: 0 }), 20);
       return { do: 'wait' };
     },
@@ -215,12 +164,12 @@ test('while the model loads, that is told and nothing else', async () => {
   );
   assert.ok(kinds.has('completed') && kinds.has('loading'), [...kinds].join());
   await faster;
-  await docker.run(['rm', '-f', fresh.name]);
+  await servers.remove(fresh);
 });
 
 test('a kill before the first content is replayed unseen, one after it ends the stream with an error', async () => {
   for (const seen of [false, true]) {
-    const victim = await start(`victim-${seen}`);
+    const victim = await servers.start(`victim-${seen}`);
     await ready(victim);
     const bench = await home([victim, cpu], {
       onFailure: (_, { forwarded }) =>
@@ -231,7 +180,7 @@ test('a kill before the first content is replayed unseen, one after it ends the 
     const sent = post(bench.url + CHAT, { ...LONG, stream: seen });
     if (seen) await (await sent.reply).until('"content":"');
     else await eventually(async () => (await busySlots(victim)) === 1);
-    await docker.run(['kill', victim.name]);
+    await servers.docker.run(['kill', victim.name]);
     const reply = await sent.reply;
     assert.equal(await reply.end, 'whole');
     const [outcome] = bench.tickets[0]?.outcomes ?? [];
@@ -243,16 +192,16 @@ test('a kill before the first content is replayed unseen, one after it ends the 
     if (seen) assert.match(reply.text(), /failed_after_output[^\n]*\n\n$/);
     else assert.equal(JSON.parse(reply.text()).choices[0].finish_reason, 'length');
     assert.equal(reply.headers['llamastead-placement'], seen ? 'gpu' : 'cpu');
-    await docker.run(['rm', '-f', victim.name]);
+    await servers.remove(victim);
   }
 });
 
 test('a frozen instance misses the first-token deadline; closing its connections is quicker', async () => {
-  const victim = await start('frozen');
+  const victim = await servers.start('frozen');
   await ready(victim);
   const settings = { firstToken: 400 };
   const bench = await home([victim, cpu], { settings, onFailure: () => toCpu });
-  await docker.run(['pause', victim.name]);
+  await servers.docker.run(['pause', victim.name]);
   const slow = await ask(bench.url + CHAT, { ...HI, stream: true });
   assert.equal(slow.headers['llamastead-placement'], 'cpu');
   const [missed] = bench.tickets[0]?.outcomes ?? [];
@@ -265,12 +214,12 @@ test('a frozen instance misses the first-token deadline; closing its connections
   const reply = await sent.reply;
   assert.equal(await reply.end, 'whole');
   assert.equal(reply.headers['llamastead-placement'], 'cpu');
-  await docker.run(['rm', '-f', victim.name]);
+  await servers.remove(victim);
 });
 
 test('an address that swallows connections is refused within the connect deadline', async () => {
-  const victim = await start('gone');
-  await docker.run(['rm', '-f', victim.name]);
+  const victim = await servers.start('gone');
+  await servers.remove(victim);
   const bench = await home([victim, cpu], { onFailure: () => toCpu });
   const began = performance.now();
   const reply = await ask(bench.url + CHAT, HI);

@@ -1,0 +1,85 @@
+/** Real llama-servers on the bench's engine, for tests of the model API. */
+
+import { ensureBench } from '../home/bench.ts';
+import type { Docker } from '../home/lib/docker.ts';
+import { get } from '../support/raw-client.ts';
+
+export const KEY = 'contract-key';
+
+export interface Server {
+  readonly name: string;
+  readonly host: string;
+}
+
+export interface ServerOptions {
+  /** Below the bench's models; the tiny one where not given. */
+  readonly file?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Arguments of `docker run`. */
+  readonly limits?: readonly string[];
+}
+
+export interface Servers {
+  readonly docker: Docker;
+  readonly chatFile: string;
+  /** Resolves when it runs, before it is ready. */
+  start(name: string, options?: ServerOptions): Promise<Server>;
+  remove(server: Server): Promise<void>;
+  removeAll(): Promise<void>;
+}
+
+/** `label` tells the containers of one test file from all others; those that are left are removed first. */
+export async function llamaServers(label: string): Promise<Servers> {
+  const { docker, images, modelsDir, tinyFile, chatFile } = await ensureBench();
+  const mark = `io.llamastead.test=${label}`;
+
+  async function removeAll(): Promise<void> {
+    const ids = await docker.run(['ps', '-aq', '--filter', `label=${mark}`]);
+    if (ids !== '') await docker.run(['rm', '-f', ...ids.split('\n')]);
+  }
+
+  await removeAll();
+  return {
+    docker,
+    chatFile,
+    async start(name, { file = tinyFile, env = {}, limits = [] } = {}) {
+      const all = {
+        LLAMA_ARG_PORT: '8080',
+        LLAMA_ARG_MODEL: `/models/${file}`,
+        LLAMA_ARG_ALIAS: 'chat',
+        LLAMA_API_KEY: KEY,
+        LLAMA_ARG_CTX_SIZE: '4096',
+        LLAMA_ARG_N_PARALLEL: '2',
+        LLAMA_ARG_ENDPOINT_SLOTS: '1',
+        ...env,
+      };
+      const settings = Object.entries(all).flatMap(([key, value]) => ['-e', `${key}=${value}`]);
+      const volume = ['-v', `${modelsDir}:/models:ro`];
+      const full = `llamastead-${label}-${name}-${process.pid}`;
+      const named = ['--name', full, '--label', mark];
+      await docker.run(['run', '-d', '--init', ...named, ...limits, ...volume, ...settings, images.cpu]);
+      const host = await docker.run(['inspect', '-f', '{{.NetworkSettings.IPAddress}}', full]);
+      return { name: full, host };
+    },
+    remove: async ({ name }) => void (await docker.run(['rm', '-f', name])),
+    removeAll,
+  };
+}
+
+/** Polls, at most 60 s, until `check` holds. */
+export async function eventually(check: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 60_000;
+  while (!(await check().catch(() => false))) {
+    if (performance.now() > end) throw new Error(`not so within 60 s: ${check}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+export const ready = ({ host }: Server) =>
+  eventually(async () => (await get(`http://${host}:8080/health`)).status === 200);
+
+export async function busySlots({ host }: Server): Promise<number> {
+  const reply = await get(`http://${host}:8080/slots`, { Authorization: `Bearer ${KEY}` });
+  const slots = JSON.parse(reply.text()) as { is_processing: boolean }[];
+  return slots.filter(({ is_processing }) => is_processing).length;
+}
