@@ -27,6 +27,8 @@ export interface Exchange {
   kept: KeptError | null;
   /** From the grant to the first content. */
   backendMs: number | null;
+  /** The last comment about a changed placement. */
+  announced: string;
   over: boolean;
 }
 

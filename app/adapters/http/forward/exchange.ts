@@ -34,6 +34,7 @@ export function exchange(shared: Shared, call: Call): void {
     attempt: null,
     kept: null,
     backendMs: null,
+    announced: '',
     over: false,
   };
   if (x.streams) beat(x);
@@ -100,7 +101,7 @@ function granted(x: Exchange, grant: Grant): void {
     return;
   }
   x.model = taken.model;
-  if (answer.headSent() && grant.attempt > 1) answer.comment(changedPlacement(grant));
+  if (answer.headSent() && grant.attempt > 1) announce(x, grant);
   const forwarding: Forwarding = {
     shared,
     call,
@@ -120,6 +121,13 @@ function granted(x: Exchange, grant: Grant): void {
   const goesOn = resumes && text !== null && judge !== null;
   x.attempt = goesOn ? prepareResume(forwarding, text, judge) : prepare(forwarding, text);
   x.attempt.send();
+}
+
+/** Once, also where the instance was not ready and the grant comes again. */
+function announce(x: Exchange, grant: Grant): void {
+  const text = changedPlacement(grant);
+  if (text !== x.announced) x.answer.comment(text);
+  x.announced = text;
 }
 
 function changedPlacement({ attempt, placement, reason }: Grant): string {

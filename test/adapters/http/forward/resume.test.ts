@@ -205,6 +205,43 @@ describe('a stream that was cut', () => {
   });
 });
 
+test('a seam is told once, though the instance was not ready at first', async () => {
+  let loading = 2;
+  const ready = goesOn(['b']);
+  const second: Behaviour = (arrival) => {
+    loading -= 1;
+    return loading < 0 ? ready(arrival) : failing(503, 'Loading model')(arrival);
+  };
+  const { bench } = await scene(cut('a'), second, {
+    onFailure: () => ({ do: 'grant', instance: 1, reason: 'reset' }),
+  });
+  const reply = await ask(bench.url + PATH, BODY);
+  assert.equal(textOf(reply.text()), 'ab');
+  assert.equal(reply.text().split(SEAM).length, 2);
+});
+
+test('a suspect that dies again goes on from all of its text', async () => {
+  const usage = `"choices":[],"usage":{"completion_tokens":1,"prompt_tokens":13,"total_tokens":14}`;
+  const counted = chat.text('').replace(/"choices":\[.*\],"created"/, `${usage},"created"`);
+  const third = await fakeLlama(continuing(stream([...more(' d').slice(0, -1), counted, chat.done])));
+  const second = continuing(stream([chat.role, chat.text(' b'), chat.text(' c')].map(other), 'reset'));
+  const gpu = await fakeLlama(cut('a'));
+  const cpu = await fakeLlama(second);
+  const bench = await forwardBench({
+    ports: [gpu.port, cpu.port, third.port],
+    onFailure: ({ outcomes }) => ({ do: 'grant', instance: outcomes.length, reason: 'reset' }),
+  });
+  closers.push(bench.close, gpu.close, cpu.close, third.close);
+  const reply = await ask(bench.url + PATH, { ...BODY, stream_options: { include_usage: true } });
+  assert.equal(textOf(reply.text()), 'a b c d');
+  assert.equal(lastBody(third).messages.at(-1).content, 'a b c');
+  assert.deepEqual(events(reply.text()).at(-1)?.['usage'], {
+    completion_tokens: 4,
+    prompt_tokens: 10,
+    total_tokens: 14,
+  });
+});
+
 describe('a stop string over the seam', () => {
   const stopped = async (before: string[], after: string[], stop: unknown) => {
     const made = await scene(cut(...before), goesOn(after));
