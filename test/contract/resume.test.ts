@@ -131,7 +131,7 @@ type Body = Readonly<Record<string, unknown>> & { readonly messages: readonly ob
 const talk = (content: string, more: object = {}): Body => ({
   ...COLD,
   model: 'chat',
-  max_tokens: 24,
+  max_tokens: 14,
   stream_options: { include_usage: true },
   messages: [{ role: 'user', content }],
   ...more,
@@ -180,7 +180,7 @@ function checkSeam(
   return before;
 }
 
-const QUESTIONS = ['hello', '라마는 어디에 살아요? 😀', 'Tell me about "llamas" \\ and 낙타.'];
+const QUESTIONS = ['라마는 어디에 살아요? 😀', 'Tell me about "llamas" \\ and camels.'];
 
 for (const [name, template] of Object.entries(TEMPLATES)) {
   test(`nothing is missing or doubled at the seam: template ${name}`, { timeout: 400_000 }, async () => {
@@ -192,7 +192,7 @@ for (const [name, template] of Object.entries(TEMPLATES)) {
       const body = talk(question);
       const whole = await cutAnswer(made, body, null);
       assert.ok(whole.pieces.length > 2, whole.raw);
-      for (const events of [1, 2, Math.ceil(whole.pieces.length / 2), whole.pieces.length - 1]) {
+      for (const events of [1, Math.ceil(whole.pieces.length / 2), whole.pieces.length - 1]) {
         const seam = await cutAnswer(made, body, events, events % 2 === 0 ? 100 : 0);
         const before = whole.pieces.slice(0, events).join('');
         const cold = await coldContinuation(made, body, before);

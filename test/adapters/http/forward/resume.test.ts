@@ -380,6 +380,13 @@ describe('what is not continued ends with an error event', () => {
   });
 });
 
+/** A second instance that is silent in each step of a resume, and the request in which it is. */
+const SILENCES: readonly (readonly [arrival: number, Behaviour])[] = [
+  [0, silent],
+  [4, continuing(silent)],
+  [4, continuing(stream([chat.role, chat.text('c')], 'hang'))],
+];
+
 describe('a resume that fails itself ends with an error event', () => {
   const failures: readonly [string, Behaviour, string][] = [
     ['by a reset before its text', continuing(stream([chat.role], 'reset')), 'reset'],
@@ -417,16 +424,11 @@ describe('a resume that fails itself ends with an error event', () => {
   });
 
   test('by closed connections, in each of its steps', async () => {
-    const steps: readonly Behaviour[] = [
-      silent,
-      continuing(silent),
-      continuing(stream([chat.role, chat.text('c')], 'hang')),
-    ];
-    for (const [n, second] of steps.entries()) {
+    for (const [step, [arrival, second]] of SILENCES.entries()) {
       const { bench, cpu } = await scene(cut('a'), second);
       const sent = post(bench.url + PATH, BODY);
-      await cpu.arrival(n === 0 ? 0 : 4);
-      if (n === 2) await (await sent.reply).until('"c"');
+      await cpu.arrival(arrival);
+      if (step === 2) await (await sent.reply).until('"c"');
       bench.api.closeConnections('1');
       const reply = await sent.reply;
       assert.equal(await reply.end, 'whole');
@@ -437,18 +439,13 @@ describe('a resume that fails itself ends with an error event', () => {
 
 describe('while a text is to go on', () => {
   test('a client that leaves cancels, whatever the step', async () => {
-    const steps: readonly Behaviour[] = [
-      silent,
-      continuing(silent),
-      continuing(stream([chat.role, chat.text('c')], 'hang')),
-    ];
-    for (const [n, second] of steps.entries()) {
+    for (const [step, [arrival, second]] of SILENCES.entries()) {
       const { bench, cpu } = await scene(cut('a'), second);
       const sent = post(bench.url + PATH, BODY);
-      const arrival = await cpu.arrival(n === 0 ? 0 : 4);
-      if (n === 2) await (await sent.reply).until('"c"');
+      const { closed } = await cpu.arrival(arrival);
+      if (step === 2) await (await sent.reply).until('"c"');
       sent.leave();
-      await arrival.closed;
+      await closed;
       await bench.ended(0);
       assert.deepEqual(bench.tickets[0]?.outcomes.at(-1), { kind: 'client_gone', finished: false });
     }
