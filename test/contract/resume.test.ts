@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type CuttingProxy, cuttingProxy } from '../support/cutting-proxy.ts';
-import { type Bench, forwardBench } from '../support/forward-bench.ts';
+import { chat, fakeLlama, stream } from '../support/fake-llama.ts';
+import { type Bench, type BenchOptions, forwardBench } from '../support/forward-bench.ts';
 import { ask, post } from '../support/raw-client.ts';
 import {
   busySlots,
@@ -52,6 +53,15 @@ before(async () => {
 
 after(() => servers.removeAll());
 
+/** What the core does with a text that was cut once, as long as it can be continued. */
+const continued: NonNullable<BenchOptions['onFailure']> = ({ outcomes }, { forwarded, failure }) =>
+  forwarded === 'content' && outcomes.length === 1
+    ? { do: 'grant', instance: 1, reason: 'reset' }
+    : {
+        do: 'refuse',
+        refusal: { code: 'failed_after_output', message: JSON.stringify(failure), retryAfter: null },
+      };
+
 /** A first instance that can be cut and a second one; text is continued, anything else fails. */
 async function pair(name: string, env: Record<string, string>, file?: string): Promise<Pair> {
   const options = { env: { LLAMA_ARG_N_PARALLEL: '1', ...env }, ...(file === undefined ? {} : { file }) };
@@ -63,13 +73,7 @@ async function pair(name: string, env: Record<string, string>, file?: string): P
     ports: [proxy.port, 8080],
     hosts: ['127.0.0.1', cpu.host],
     key: KEY,
-    onFailure: ({ outcomes }, { forwarded, failure }) =>
-      forwarded === 'content' && outcomes.length === 1
-        ? { do: 'grant', instance: 1, reason: 'reset' }
-        : {
-            do: 'refuse',
-            refusal: { code: 'failed_after_output', message: JSON.stringify(failure), retryAfter: null },
-          },
+    onFailure: continued,
   });
   return {
     cpu,
@@ -205,42 +209,20 @@ for (const [name, template] of Object.entries(TEMPLATES)) {
   });
 }
 
-describe('on a model that was trained', { timeout: 500_000 }, () => {
+describe('over the seam', { timeout: 400_000 }, () => {
   let made: Pair;
   before(async () => {
-    made = await pair('smollm2', {}, servers.chatFile);
+    made = await pair('limits', { LLAMA_ARG_CHAT_TEMPLATE: 'chatml' });
   });
   after(() => made.close());
 
-  test('Korean and emoji are cut between characters, never in one', async () => {
-    const asked = 'Repeat exactly: 안녕하세요 여러분 😀🎉 라마가 최고예요';
-    const body = talk(asked, {
-      max_tokens: 30,
-      messages: [
-        { role: 'user', content: asked },
-        { role: 'assistant', content: '안녕하세요 여러분 😀🎉 라마가 ' },
-      ],
-    });
-    const whole = await cutAnswer(made, body, null);
-    assert.ok(whole.pieces.length > 4, whole.raw);
-    for (let events = 1; events < Math.min(7, whole.pieces.length); events += 1) {
-      const seam = await cutAnswer(made, body, events);
-      const before = whole.pieces.slice(0, events).join('');
-      const { tokens } = JSON.parse(await direct(made, '/tokenize', { content: before }));
-      const [user, prefill] = body.messages as { content: string }[];
-      const messages = [user, { ...prefill, content: prefill?.content + before }];
-      const cold = told(await direct(made, CHAT, { ...body, messages, max_tokens: 30 - tokens.length }));
-      checkSeam(seam, whole, events, cold);
-    }
-  });
-
-  test('max_tokens is counted over the seam, and at its end nobody is asked', async () => {
-    const body = talk('Count from one to twenty in words.', { max_tokens: 6, ignore_eos: true });
+  test('max_tokens is counted, and at its end nobody is asked', async () => {
+    const body = talk('Count from one to twenty.', { max_tokens: 4, ignore_eos: true });
     const whole = await cutAnswer(made, body, null);
     assert.equal(whole.finish, 'length');
     for (let events = 1; events <= whole.pieces.length; events += 1) {
       const seam = await cutAnswer(made, body, events);
-      assert.equal(seam.usage?.completion_tokens, 6);
+      assert.equal(seam.usage?.completion_tokens, 4);
       assert.equal(seam.finish, 'length');
       assert.equal(seam.usage?.prompt_tokens, whole.usage?.prompt_tokens);
       if (events === whole.pieces.length) assert.equal(seam.text, whole.text);
@@ -248,52 +230,46 @@ describe('on a model that was trained', { timeout: 500_000 }, () => {
   });
 
   test('a stop string ends the text wherever the cut is', async () => {
-    const body = talk('Count from one to ten, with digits and commas.', { max_tokens: 40 });
+    const body = talk('Tell me more.', { max_tokens: 14, ignore_eos: true });
     const free = await cutAnswer(made, body, null);
-    // From the middle of the text, over several of its tokens.
-    const from = free.pieces.slice(0, 8).join('').length - 1;
-    const stop = free.text.slice(from, from + 9);
-    assert.equal(stop.length, 9);
+    // From the middle of a token into the one after the next.
+    const from = free.pieces.slice(0, 5).join('').length - 1;
+    const to = free.pieces.slice(0, 7).join('').length + 1;
+    const stop = free.text.slice(from, to);
     const stopping = { ...body, stop: [stop, 'never comes'] };
     const whole = await cutAnswer(made, stopping, null);
     assert.equal(whole.finish, 'stop');
     assert.equal(whole.text, free.text.slice(0, free.text.indexOf(stop)));
     for (let events = 1; events <= whole.pieces.length; events += 1) {
       const seam = await cutAnswer(made, stopping, events);
-      assert.equal(seam.finish, 'stop', seam.raw);
-      assert.equal(seam.text.includes(stop), false);
+      assert.equal(seam.text.includes(stop), false, seam.raw);
       const before = whole.pieces.slice(0, events).join('');
       const cold = await coldContinuation(made, stopping, before);
-      assert.equal(seam.text, before + cold.text);
+      assert.deepEqual([seam.text, seam.finish], [before + cold.text, cold.finish]);
     }
   });
+});
 
-  test('a text with special tokens of the model is not continued', async () => {
-    const said = 'The sign says <|im_start|>llama';
-    // Only this bias makes the model say it; the text itself is what counts.
-    const { tokens } = JSON.parse(
-      await direct(made, '/tokenize', { content: said, parse_special: false }),
-    ) as { tokens: number[] };
-    const body = {
-      ...talk('hi'),
-      max_tokens: tokens.length + 4,
-      messages: [
-        { role: 'user', content: `Say: ${said}` },
-        { role: 'assistant', content: 'The sign says <|im_start|>llama. The sign says' },
-      ],
-    };
-    const whole = await cutAnswer(made, body, null);
-    const events =
-      whole.pieces.findIndex((_, n) =>
-        whole.pieces
-          .slice(0, n + 1)
-          .join('')
-          .includes('<|im_start|>'),
-      ) + 1;
-    assert.ok(events > 0, whole.raw);
+test('Korean and emoji are cut between characters, never in one', { timeout: 400_000 }, async () => {
+  const made = await pair('smollm2', {}, servers.chatFile);
+  const user = { role: 'user', content: 'Repeat: 라마 😀🎉 라마 😀🎉 라마 😀🎉' };
+  const prefill = '라마 😀🎉 라마 ';
+  const body = talk('', { max_tokens: 9, messages: [user, { role: 'assistant', content: prefill }] });
+  const whole = await cutAnswer(made, body, null);
+  assert.match(whole.text, /[가-힣]|\p{Extended_Pictographic}/u);
+  for (let events = 1; events < Math.min(4, whole.pieces.length); events += 1) {
     const seam = await cutAnswer(made, body, events);
-    assert.match(seam.raw, /failed_after_output[^\n]*special tokens[^\n]*\n\n$/);
-  });
+    const before = whole.pieces.slice(0, events).join('');
+    const { tokens } = JSON.parse(await direct(made, '/tokenize', { content: before })) as {
+      tokens: number[];
+    };
+    const messages = [user, { role: 'assistant', content: prefill + before }];
+    const limit = 9 - tokens.length;
+    if (limit <= 0) break;
+    const cold = told(await direct(made, CHAT, { ...body, messages, max_tokens: limit }));
+    checkSeam(seam, whole, events, cold);
+  }
+  await made.close();
 });
 
 test('a killed container is continued; a client that leaves then frees the slot', {
@@ -323,24 +299,48 @@ test('a killed container is continued; a client that leaves then frees the slot'
   await bench.close();
 });
 
-describe('a template that does not continue a text', { timeout: 400_000 }, () => {
-  const unfit: readonly [string, Record<string, string>][] = [
-    ['llama3, built in', { LLAMA_ARG_JINJA: '0', LLAMA_ARG_CHAT_TEMPLATE: 'llama3' }],
-    ['gemma, built in', { LLAMA_ARG_JINJA: '0', LLAMA_ARG_CHAT_TEMPLATE: 'gemma' }],
-    ['mistral-v7, built in', { LLAMA_ARG_JINJA: '0', LLAMA_ARG_CHAT_TEMPLATE: 'mistral-v7' }],
-    ['no prefill', { LLAMA_ARG_JINJA: '1', LLAMA_ARG_PREFILL_ASSISTANT: '0' }],
-    [
-      'thoughts left open',
-      { LLAMA_ARG_JINJA: '1', LLAMA_ARG_CHAT_TEMPLATE: OPEN_THOUGHTS, LLAMA_ARG_THINK: 'none' },
-    ],
+/** The first instance says a given text and dies; the second one is real. */
+async function afterText(text: string, env: Record<string, string>): Promise<string> {
+  const first = await fakeLlama(stream([chat.role, chat.text(text)], 'reset'));
+  const cpu = await servers.start('unfit', { env });
+  await ready(cpu);
+  const bench = await forwardBench({
+    ports: [first.port, 8080],
+    hosts: ['127.0.0.1', cpu.host],
+    key: KEY,
+    onFailure: continued,
+  });
+  const reply = await ask(bench.url + CHAT, talk('hello'));
+  await bench.close();
+  await first.close();
+  await servers.remove(cpu);
+  return reply.text();
+}
+
+describe('a text ends with an error event', { timeout: 400_000 }, () => {
+  const unfit: readonly [string, string, Record<string, string>, RegExp][] = [
+    ['that holds special tokens', 'It says <|im_end|>', {}, /special tokens/],
+    ...['llama3', 'gemma', 'mistral-v7'].map((name): [string, string, Record<string, string>, RegExp] => [
+      `whose template is built in: ${name}`,
+      'It says',
+      { LLAMA_ARG_JINJA: '0', LLAMA_ARG_CHAT_TEMPLATE: name },
+      /template/,
+    ]),
+    ['whose server takes no prefill', 'It says', { LLAMA_ARG_PREFILL_ASSISTANT: '0' }, /template/],
+    ['whose thoughts are left open', 'It says', { LLAMA_ARG_CHAT_TEMPLATE: OPEN_THOUGHTS }, /template/],
   ];
-  for (const [name, env] of unfit) {
-    test(`ends with an error event: ${name}`, async () => {
-      const made = await pair(name.replaceAll(/[ ,]+/g, '-'), env);
-      const seam = await cutAnswer(made, talk('hello', { ignore_eos: true }), 2);
-      assert.equal(seam.pieces.length, 2);
-      assert.match(seam.raw, /failed_after_output[^\n]*template[^\n]*\n\n$/);
-      await made.close();
+  for (const [name, text, env, why] of unfit) {
+    test(name, async () => {
+      const raw = await afterText(text, env);
+      assert.equal(told(raw).text, text);
+      assert.match(raw, /failed_after_output[^\n]*\n\n$/);
+      assert.match(raw, why);
     });
   }
+
+  test('but not one that is fit', async () => {
+    const raw = await afterText('It says <|im', {});
+    assert.ok(told(raw).text.length > 'It says <|im'.length, raw);
+    assert.ok(raw.endsWith('data: [DONE]\n\n'));
+  });
 });

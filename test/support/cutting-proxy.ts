@@ -4,6 +4,8 @@ import net, { type AddressInfo } from 'node:net';
 
 export interface CuttingProxy {
   readonly port: number;
+  /** Requests as they came in, and cuts as they were made; `at` in ms of `performance.now()`. */
+  readonly seen: readonly { readonly what: string; readonly at: number }[];
   /** Cuts streams after so many text events (and so many bytes of what follows); 0: at the first; null: not at all. */
   cutAfter(events: number | null, bytes?: number): void;
   /** Cuts streams after the event that completes this text. */
@@ -23,6 +25,8 @@ const TEXT = /"(content|text|delta)":"(?!")/;
 export async function cuttingProxy(host: string, port: number): Promise<CuttingProxy> {
   let newCut: () => Cut | null = () => null;
   const sockets = new Set<net.Socket>();
+  const seen: { what: string; at: number }[] = [];
+  const note = (what: string) => void seen.push({ what, at: performance.now() });
   const server = net.createServer((client) => {
     const upstream = net.connect({ host, port, noDelay: true });
     const cut = newCut();
@@ -38,13 +42,17 @@ export async function cuttingProxy(host: string, port: number): Promise<CuttingP
         other.end();
       });
     }
-    client.on('data', (chunk: Buffer) => upstream.write(chunk));
+    client.on('data', (chunk: Buffer) => {
+      const path = /^POST (\S+) /.exec(chunk.toString('latin1', 0, 100))?.[1];
+      if (path !== undefined) note(path);
+      upstream.write(chunk);
+    });
     upstream.on('data', (chunk: Buffer) => {
       const end = find(chunk);
       if (end < 0) client.write(chunk);
       else {
         // What is written is read before the end, so the place of the cut is sure.
-        client.end(chunk.subarray(0, end + (cut?.bytes ?? 0)));
+        client.end(chunk.subarray(0, end + (cut?.bytes ?? 0)), () => note('cut'));
         upstream.destroy();
       }
     });
@@ -53,6 +61,7 @@ export async function cuttingProxy(host: string, port: number): Promise<CuttingP
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
+    seen,
     cutAfter(events, bytes = 0) {
       newCut = () => {
         let seen = 0;
