@@ -73,6 +73,13 @@ for (const language of LANGUAGES) {
   });
 }
 
+/** Every plain text, and what every function says of Chinese words. */
+function spoken(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value === 'function') return [String(value('今天', '今天', '今天'))];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(spoken) : [];
+}
+
 /** Counts texts; an empty one fails, but for what stands between sentences. */
 function leaves(value: unknown, key = ''): number {
   if (typeof value === 'string') {
@@ -117,6 +124,12 @@ describe('languages', () => {
         const said = ko.facts[type](fact, format('ko'));
         if (said.includes('chat') && !said.includes('models.chat')) assert.match(said, /chat 모델/, said);
       }
+    }
+  });
+  it('use full-width punctuation in Chinese', () => {
+    const { facts, problems, errors, ...rest } = textOf('zh');
+    for (const said of [...spoken(rest), ...spoken(errors)]) {
+      assert.doesNotMatch(said, /\p{Script=Han} ?[,;:!?]|[,;:!?] ?\p{Script=Han}/u, said);
     }
   });
   it('put a space between Han and Latin letters or digits in Chinese', () => {

@@ -177,6 +177,7 @@ export const en = {
     save: 'Save as JSON',
     today: 'Today',
     yesterday: 'Yesterday',
+    dayTitle: (word: string, date: string) => `${word}, ${date}`,
     shown: (n: string) => `${n} shown`,
     times: (n: number) => `${n} times`,
     details: 'Details',

@@ -168,6 +168,7 @@ export const ko: Text = {
     save: 'JSON으로 저장',
     today: '오늘',
     yesterday: '어제',
+    dayTitle: (word, date) => `${word}, ${date}`,
     shown: (n) => `${n}건 표시`,
     times: (n) => `${n}번`,
     details: '자세히',

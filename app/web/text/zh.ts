@@ -164,6 +164,7 @@ export const zh: Text = {
     save: '保存为 JSON',
     today: '今天',
     yesterday: '昨天',
+    dayTitle: (word, date) => `${word}，${date}`,
     shown: (n) => `显示 ${n} 条`,
     times: (n) => `${n} 次`,
     details: '详情',

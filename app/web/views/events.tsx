@@ -94,7 +94,7 @@ function days(shown: readonly Entry[]): readonly Day[] {
     }
     const date = said.day(entry.fact.time);
     const word = key === today ? words.today : key === yesterday ? words.yesterday : null;
-    found.push({ key, title: word === null ? date : `${word}, ${date}`, entries: [entry] });
+    found.push({ key, title: word === null ? date : words.dayTitle(word, date), entries: [entry] });
   }
   return found;
 }

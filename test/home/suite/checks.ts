@@ -6,7 +6,9 @@ import type { Step } from '../lib/steps.ts';
 
 /** Format and lint, then types. The rules of direction are tests like others. */
 export function checkSteps(): Step<string>[] {
-  const page = existsSync(join(repository, 'app/web/tsconfig.json')) ? [['tsc', '-p', 'app/web']] : [];
+  const page = ['app/web', 'test/browser']
+    .filter((folder) => existsSync(join(repository, folder, 'tsconfig.json')))
+    .map((folder) => ['tsc', '-p', folder]);
   return [['biome', 'check', '.'], ['tsc'], ...page].map(([command = '', ...args]) => ({
     name: [command, ...args].join(' '),
     advice: 'Run `npm run check` and mend what it names.',
