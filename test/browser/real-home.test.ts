@@ -81,6 +81,17 @@ test('the GPU comes back by itself, and the card says so', async () => {
   await Promise.all(readers().map(({ page }) => page.locator('.state-ready').waitFor()));
 });
 
+test('Connect names the broker as it runs, and no password on an open page', async () => {
+  const { page } = english;
+  await page.evaluate(() => location.assign('#/connect'));
+  assert.equal(await page.getByLabel('Port', { exact: true }).inputValue(), String(home.mqttPort));
+  assert.equal(await page.getByLabel('User name', { exact: true }).inputValue(), 'llamastead');
+  await page.getByText(/stands in .*state\.json as brokerPassword/).waitFor();
+  assert.equal((await fetch(`${home.url}/admin/connect/broker-password`)).status, 403);
+  assert.ok(!(await page.content()).includes(await home.mqttPassword()));
+  await page.evaluate(() => location.assign('#/home'));
+});
+
 test('the controller is killed and started again: told, then the new state, and each event once', async () => {
   const [instance = ''] = await home.instances();
   await home.kill('SIGKILL');
