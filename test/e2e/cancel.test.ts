@@ -20,10 +20,11 @@ before(async () => {
     models: {
       tiny: { ...cpu, file: 'tiny.gguf', context: 2048 },
       cold: { ...cpu, file: 'tiny.gguf', context: 512 },
+      both: { file: 'tiny.gguf', context: 2048, parallel: 1, idleUnload: 'never' },
       chat: { ...cpu, file: 'smollm2-135m-instruct-q4_1.gguf', context: 4096 },
     },
   });
-  await Promise.all(['tiny', 'chat'].map((model) => home.post(`/admin/models/${model}/load?wait=1`)));
+  await Promise.all(['tiny', 'chat', 'both'].map((model) => home.post(`/admin/models/${model}/load?wait=1`)));
   instance = await instanceOf(home, 'tiny', 'cpu');
   prefilling = await instanceOf(home, 'chat', 'cpu');
 });
@@ -145,4 +146,23 @@ test('nothing of it was a failure', () => {
     home.facts().filter(({ type }) => failures.includes(type)),
     [],
   );
+});
+
+test('while another instance goes on with the text of one that died', async () => {
+  const reply = await send('both', 'resuming').reply;
+  await streaming(reply);
+  await home.docker('kill', await home.container('both', 'gpu'));
+  await reply.until('attempt=2 placement=cpu');
+  reply.leave();
+  const cpu = await instanceOf(home, 'both', 'cpu');
+  await until(async () => (await cpu.busy()) === 0);
+  await atRest();
+  const begun = await cpu.tasks();
+  // Its own probe, and the text where the client was still there when it was sent.
+  assert.ok(begun <= 2, `${begun} requests were begun`);
+  await home.event('recovered', (fact) => fact.model === 'both');
+  assert.equal(home.facts().filter(({ type }) => type === 'failover').length, 1);
+  const gpu = await instanceOf(home, 'both', 'gpu');
+  assert.equal(await gpu.busy(), 0);
+  assert.equal(await gpu.tasks(), 1);
 });
