@@ -100,7 +100,7 @@ export async function coreEdge(
     settings: () => SETTINGS,
     catalog: () => gate.view().models,
     clock: systemClock,
-    metrics: { attempt() {}, request() {} },
+    metrics: { attempt() {}, request() {}, keyed() {} },
     log: { debug() {} },
   });
   const server = createServer((req, res) => api.handler(req, res, () => res.destroy()));

@@ -12,6 +12,7 @@ import {
   type RequestMeasurement,
 } from '../../app/adapters/http/forward/index.ts';
 import type { CatalogModel } from '../../app/adapters/http/forward/options.ts';
+import type { KeyedOutcome } from '../../app/adapters/http/keyed/index.ts';
 import { systemClock } from '../../app/clock.ts';
 import type { NewRequest, Outcome, Refusal } from '../../app/core/request.ts';
 import { learned, UNKNOWN_SPEED } from '../../app/core/speed.ts';
@@ -58,6 +59,8 @@ export interface Bench {
   readonly tickets: readonly Ticket[];
   readonly attempts: readonly AttemptMeasurement[];
   readonly requests: readonly RequestMeasurement[];
+  /** What became of requests with an idempotency key. */
+  readonly keyed: readonly KeyedOutcome[];
   /** Resolves when a request has ended at the edge; with the n-th end (from 0). */
   ended(n: number): Promise<RequestMeasurement>;
   /** Resolves when the gate was told an n-th outcome (from 0), over all requests. */
@@ -101,6 +104,7 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
   const received = arrivals<true>();
   const closed = arrivals<true>();
   const attempts: AttemptMeasurement[] = [];
+  const keyed: KeyedOutcome[] = [];
   const byId = new Map<number, Ticket>();
   let speed = UNKNOWN_SPEED;
   const settings = { ...SETTINGS, ...options.settings };
@@ -149,7 +153,11 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
     settings: () => settings,
     catalog: () => options.catalog ?? [CHAT],
     clock: options.clock ?? systemClock,
-    metrics: { attempt: (one) => void attempts.push(one), request: (one) => requests.add(one) },
+    metrics: {
+      attempt: (one) => void attempts.push(one),
+      request: (one) => requests.add(one),
+      keyed: (outcome) => void keyed.push(outcome),
+    },
     log: { debug() {} },
   });
   const bodies = amount();
@@ -176,6 +184,7 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
     tickets: tickets.all,
     attempts,
     requests: requests.all,
+    keyed,
     ended: requests.nth,
     outcome: outcomes.nth,
     ticket: tickets.nth,

@@ -6,6 +6,7 @@ import type { Fact } from '../../core/facts.ts';
 import type { Placement } from '../../core/types.ts';
 import type { AttemptMeasurement, EventLog, Gate } from '../../ports.ts';
 import type { RequestMeasurement } from './forward/options.ts';
+import type { KeyedOutcome } from './keyed/index.ts';
 import { processMetrics } from './metrics/process.ts';
 import { stateMetrics } from './metrics/state.ts';
 
@@ -14,6 +15,8 @@ export interface Metrics {
   readonly attempt: (measurement: AttemptMeasurement) => void;
   /** Counts one ended request. */
   readonly request: (measurement: RequestMeasurement) => void;
+  /** Counts one request with an idempotency key. */
+  readonly keyed: (outcome: KeyedOutcome) => void;
   readonly contentType: string;
   /** The exposition text. */
   text(): Promise<string>;
@@ -37,11 +40,10 @@ export function createMetrics(sources: {
   const showState = stateMetrics(registry);
   const countFact = factMetrics(registry);
   const label = boundedLabel(MOST_MODELS);
-  const { attempt, request } = edgeMetrics(registry, label);
+  const edge = edgeMetrics(registry, label);
   processMetrics(registry);
   return {
-    attempt,
-    request,
+    ...edge,
     contentType: registry.contentType,
     text() {
       showState(sources.gate.view());
@@ -65,7 +67,7 @@ function boundedLabel(most: number): (value: string) => string {
 function edgeMetrics(
   registry: Registry,
   label: (model: string) => string,
-): Pick<Metrics, 'attempt' | 'request'> {
+): Pick<Metrics, 'attempt' | 'request' | 'keyed'> {
   const registers = [registry];
   const labelNames = ['model', 'placement'] as const;
   const counter = (name: string, help: string) =>
@@ -76,6 +78,12 @@ function edgeMetrics(
     name: 'llamastead_requests_total',
     help: 'Ended requests by model, last placement and outcome (completed, failed, deadline, client_gone).',
     labelNames: [...labelNames, 'outcome'] as const,
+    registers,
+  });
+  const keyed = new Counter({
+    name: 'llamastead_keyed_requests_total',
+    help: 'Requests with an idempotency key by outcome (made, joined, kept, mismatch, gone, no_room).',
+    labelNames: ['outcome'],
     registers,
   });
   const queued = histogram('queue_seconds', 'How long requests waited for an instance.', SHORT_SECONDS);
@@ -105,6 +113,7 @@ function edgeMetrics(
       requests.inc({ ...labels, outcome });
       queued.observe(labels, queuedMs / 1_000);
     },
+    keyed: (outcome) => keyed.inc({ outcome }),
   };
 }
 

@@ -45,7 +45,11 @@ export function modelApi(options: ModelApiOptions): ModelApi {
     connections: connections(options.targetOf, () => options.settings().connectMs, options.clock),
     alarms: deadlines,
     bodyRoom: bodyRoom(),
-    keyed: keyedAnswers({ clock: options.clock, alarms: deadlines }),
+    keyed: keyedAnswers({
+      clock: options.clock,
+      alarms: deadlines,
+      told: (outcome) => options.metrics.keyed(outcome),
+    }),
     templates: new Map(),
   };
   const nextId = options.nextId ?? counter();

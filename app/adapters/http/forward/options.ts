@@ -4,6 +4,7 @@ import type { InstanceId, RequestId } from '../../../core/request.ts';
 import type { Speed } from '../../../core/speed.ts';
 import type { Placement } from '../../../core/types.ts';
 import type { AttemptMeasurement, Clock, Gate, InstanceAddress } from '../../../ports.ts';
+import type { KeyedOutcome } from '../keyed/index.ts';
 
 /** An instance as the forwarder sees it. */
 export interface Target extends InstanceAddress {
@@ -52,6 +53,8 @@ export interface RequestMeasurement {
 export interface ForwardMetrics {
   attempt(measurement: AttemptMeasurement): void;
   request(measurement: RequestMeasurement): void;
+  /** A request with an idempotency key came, and this became of it. */
+  keyed(outcome: KeyedOutcome): void;
 }
 
 export interface ForwardLog {

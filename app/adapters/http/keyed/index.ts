@@ -29,22 +29,24 @@ export interface KeyedRequest {
   readonly res: ServerResponse;
 }
 
+/** `made`: an answer of its own; `joined`: one that ran; `kept`: one that was done; else it was refused. */
+export type KeyedOutcome = 'made' | 'joined' | 'kept' | 'mismatch' | 'gone' | 'no_room';
+
 export interface KeyedAnswers {
   /** Answers from what there is, or calls `begin` with what the answer is to be written to. */
   ask(request: KeyedRequest, begin: (wire: Wire) => void): void;
-  /** Memory that answers take, bytes. */
-  bytes(): number;
 }
 
 export interface KeyedOptions {
   readonly clock: Clock;
   readonly alarms: Alarms;
   readonly limits?: Limits;
+  readonly told: (outcome: KeyedOutcome) => void;
 }
 
 const NO_ROOM_RETRY_S = 5;
 
-export function keyedAnswers({ clock, alarms, limits = LIMITS }: KeyedOptions): KeyedAnswers {
+export function keyedAnswers({ clock, alarms, limits = LIMITS, told }: KeyedOptions): KeyedAnswers {
   const table = answerTable(limits);
   const running = new Map<string, Recording>();
   const expiry = { at: Number.POSITIVE_INFINITY, index: 0, ring: expire };
@@ -62,6 +64,7 @@ export function keyedAnswers({ clock, alarms, limits = LIMITS }: KeyedOptions): 
 
   function begin(request: KeyedRequest, answer: KeyedAnswer, run: (wire: Wire) => void): void {
     const { protocol, requestId, res } = request;
+    told('made');
     const last = (code: string, message: string) =>
       protocol.errorEvent(ownError(code, message, requestId, { replayed: true }));
     const recording = newRecording({
@@ -76,9 +79,15 @@ export function keyedAnswers({ clock, alarms, limits = LIMITS }: KeyedOptions): 
     run(recording.wire);
   }
 
+  function refuse({ res, protocol }: KeyedRequest, outcome: KeyedOutcome, error: OwnError): void {
+    told(outcome);
+    sendOwn(res, protocol.errorBody(error), error);
+  }
+
   function join(request: KeyedRequest, answer: KeyedAnswer): void {
     const headFor = (head: Head) => joinedHead(head, request);
     const recording = running.get(answer.id);
+    told(recording === undefined ? 'kept' : 'joined');
     if (recording !== undefined) {
       recording.attach(request.res, headFor);
       return;
@@ -103,16 +112,15 @@ export function keyedAnswers({ clock, alarms, limits = LIMITS }: KeyedOptions): 
       const bodyHash = sha256(request.body);
       const found = table.find(id, bodyHash);
       if (found.kind === 'here') join(request, found.answer);
-      else if (found.kind === 'other_body') refuse(request, mismatch(request));
+      else if (found.kind === 'other_body') refuse(request, 'mismatch', mismatch(request));
       else if (found.kind === 'gone') {
-        refuse(request, ownError('idempotency_gone', gone(found.why, limits), request.requestId));
+        refuse(request, 'gone', ownError('idempotency_gone', gone(found.why, limits), request.requestId));
       } else {
         const answer = table.open(id, bodyHash);
-        if (answer === null) refuse(request, full(request));
+        if (answer === null) refuse(request, 'no_room', full(request));
         else begin(request, answer, run);
       }
     },
-    bytes: table.bytes,
   };
 }
 
@@ -124,10 +132,6 @@ function joinedHead({ headers }: Head, { requestId, namesItself }: KeyedRequest)
   if (namesItself && at >= 0) list[at + 1] = requestId;
   list.push('Llamastead-Joined', first);
   return list;
-}
-
-function refuse({ res, protocol }: KeyedRequest, error: OwnError): void {
-  sendOwn(res, protocol.errorBody(error), error);
 }
 
 function mismatch({ requestId }: KeyedRequest): OwnError {

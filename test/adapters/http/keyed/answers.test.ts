@@ -84,6 +84,7 @@ test('a stream is joined from its beginning, then goes on for both, byte for byt
   for (const reply of [first, second, kept]) assert.equal(reply.text(), CHAT_STREAM.join(''));
   assert.equal(bench.tickets.length, 1);
   assert.equal(gpu.arrivals.length, n + 1);
+  assert.deepEqual(bench.keyed, ['made', 'joined', 'kept']);
 });
 
 test('requests that come at once, before there is any answer, share it', async () => {
@@ -111,6 +112,7 @@ test('another body under the key is refused in the form of the path, and the ans
   assert.equal(other.headers['x-should-retry'], 'false');
   assert.equal((await ask(bench.url + PATH, SIMPLE, key('k'))).text(), WHOLE);
   assert.equal(bench.tickets.length, 1);
+  assert.deepEqual(bench.keyed, ['made', 'mismatch', 'kept']);
 });
 
 test('keys of other callers and paths are other keys', async () => {
@@ -323,6 +325,7 @@ test('an answer over what is kept goes on for its client, and says so to everyon
   await joined.end;
   assert.ok(joined.text() === first.text() || /"code":"idempotency_gone"/.test(lastEvent(joined.text())));
   assert.equal((await ask(bench.url + PATH, STREAMED, key('s'))).status, 410);
+  assert.equal(bench.keyed.at(-1), 'gone');
   assert.equal(bench.tickets.length, 1);
 });
 
