@@ -154,8 +154,9 @@ describe('a locked page', () => {
 });
 
 describe('a hidden tab', () => {
-  it('gives its connection up, and catches up within a second when it is shown', () =>
+  it('gives its connection up, and catches up at once when it is shown', () =>
     live(async ({ page }, server) => {
+      await page.clock.install();
       await page.goto(server.url);
       await page.locator('h1.tone-well').waitFor();
       const setHidden = (hidden: boolean) =>
@@ -167,8 +168,10 @@ describe('a hidden tab', () => {
       await setHidden(true);
       await waitUntil(() => server.wire.open() < before);
       server.home.tell({ type: 'gpu_lost' });
+      // Time stands still: what is seen now waited for no timer.
+      await page.clock.pauseAt(Date.now() + 3_600_000);
       await setHidden(false);
-      await page.getByText('The GPU is gone.').waitFor({ timeout: 1000 });
+      await page.getByText('The GPU is gone.').waitFor();
       assert.equal(await page.locator('.note-bad').count(), 0);
     }));
 });
