@@ -27,6 +27,8 @@ export interface Controller {
   /** All facts so far. */
   facts(): readonly Fact[];
   state(): Promise<View>;
+  /** What it wrote so far. */
+  log(): string;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   docker(...args: string[]): Promise<string>;
   /** Names of our instance containers. */
@@ -109,6 +111,7 @@ export async function startController(
       following?.next((fact) => fact.type === type && matches(fact)) ??
       Promise.reject(new Error('not running')),
     facts: () => following?.facts ?? [],
+    log: () => log.join(''),
     state: async () => (await (await fetch(`${url}/admin/state`)).json()) as View,
     post: (path, body = {}, headers = {}) =>
       fetch(`${url}${path}`, {
