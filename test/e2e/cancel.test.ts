@@ -67,7 +67,7 @@ test('in the middle of a stream', async () => {
 
 test('while the prompt is read', async () => {
   const before = await prefilling.tasks();
-  const words = Array.from({ length: 600 }, (_, n) => `word${n}`).join(' ');
+  const words = Array.from({ length: 250 }, (_, n) => `word${n}`).join(' ');
   const sent = send('chat', 'prefill', words);
   let answered = false;
   sent.reply.then(

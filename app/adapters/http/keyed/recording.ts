@@ -7,6 +7,7 @@ import type { Clock } from '../../../ports.ts';
 import type { Alarms } from '../forward/alarms.ts';
 import type { Protocol } from '../forward/protocols.ts';
 import type { Wire } from '../forward/wire.ts';
+import { newAudience } from './audience.ts';
 import { hasContent, hasEndMark, isStream } from './events.ts';
 import { type Client, newReader, type Reader } from './reader.ts';
 import type { AnswerTable, GoneBecause, Head, KeyedAnswer } from './table.ts';
@@ -43,7 +44,7 @@ export function newRecording(options: RecordingOptions): Recording {
   const { table, answer, protocol, alarms, clock } = options;
   const heard = { drain: [] as (() => void)[], close: [] as (() => void)[] };
   const grace = { at: 0, index: -1, ring: abandon };
-  let readers: Reader[] = [];
+  const audience = newAudience();
   let open = true;
   let last: Buffer | null = null;
   /** Where the first event begins; null: there was none. */
@@ -54,8 +55,7 @@ export function newRecording(options: RecordingOptions): Recording {
   const passing = () => answer.state.is === 'passing';
   const streams = () => answer.head !== null && isStream(answer.head);
   /** A client may have acted on a part of it: a second answer would not be the same. */
-  const delivered = () =>
-    streams() && contentAt !== null && Math.max(read, ...readers.map((reader) => reader.at())) > contentAt;
+  const delivered = () => streams() && contentAt !== null && Math.max(read, audience.furthest()) > contentAt;
 
   function write(bytes: Buffer): void {
     if (!open || bytes.length === 0) return;
@@ -66,33 +66,31 @@ export function newRecording(options: RecordingOptions): Recording {
       return;
     }
     const result = table.write(answer, bytes);
-    if (result === 'written') for (const reader of readers) reader.advance();
+    if (result === 'written') audience.each((reader) => reader.advance());
     else overflow(bytes, result);
   }
 
   /** Those that are furthest go on without the pages. */
   function overflow(bytes: Buffer, why: GoneBecause): void {
-    const furthest = Math.max(0, ...readers.map((reader) => reader.at()));
+    const furthest = audience.furthest();
     keepOnly((reader) => reader.at() === furthest);
-    for (const reader of readers) reader.flush();
+    audience.each((reader) => reader.flush());
     table.drop(answer, why);
     pass(bytes);
   }
 
   function pass(bytes: Buffer): void {
-    if (readers.some((reader) => reader.ready())) keepOnly((reader) => reader.backlog() <= MOST_BACKLOG);
-    if (readers.length === 0) {
+    if (audience.ready()) keepOnly((reader) => reader.backlog() <= MOST_BACKLOG);
+    if (audience.empty()) {
       abandon();
       return;
     }
     read = Number.POSITIVE_INFINITY;
-    for (const reader of readers) reader.pass(bytes);
+    audience.each((reader) => reader.pass(bytes));
   }
 
   function keepOnly(stays: (reader: Reader) => boolean): void {
-    const cut = readers.filter((reader) => !stays(reader));
-    readers = readers.filter(stays);
-    for (const reader of cut) reader.cut(streams() ? options.tooSlow : null);
+    audience.keepOnly(stays, streams() ? options.tooSlow : null);
   }
 
   /** `keep`: it is the answer for its key. */
@@ -100,13 +98,10 @@ export function newRecording(options: RecordingOptions): Recording {
     if (!open) return;
     open = false;
     if (grace.index >= 0) alarms.remove(grace);
-    if (!keep) for (const reader of readers) reader.flush();
+    if (!keep) audience.each((reader) => reader.flush());
     const kept = keep && !passing();
     table.end(answer, keep, clock.now().mono);
-    for (const reader of readers) {
-      if (kept) reader.advance();
-      else reader.end();
-    }
+    audience.each((reader) => (kept ? reader.advance() : reader.end()));
     options.ended();
     options.changed();
     // As a response does: told after the call that ended it.
@@ -117,7 +112,7 @@ export function newRecording(options: RecordingOptions): Recording {
     const status = answer.head?.status ?? 0;
     const complete = !streams() || (last !== null && hasEndMark(last, protocol));
     // A client that reads now will have had it.
-    close(status < 300 && (complete || delivered() || (contentAt !== null && readers.length > 0)));
+    close(status < 300 && (complete || delivered() || (contentAt !== null && !audience.empty())));
   }
 
   /** No client came back in time, or none can. */
@@ -137,16 +132,15 @@ export function newRecording(options: RecordingOptions): Recording {
     if (!open) return;
     const keep = delivered();
     if (!passing()) table.drop(answer, 'too_large');
-    for (const reader of readers) reader.cut(null);
-    readers = [];
+    audience.keepOnly(() => false, null);
     close(keep);
   }
 
   function left(reader: Reader): void {
     answer.readers -= 1;
     read = Math.max(read, reader.at());
-    readers = readers.filter((each) => each !== reader);
-    if (open && readers.length === 0) {
+    audience.remove(reader);
+    if (open && audience.empty()) {
       if (passing()) abandon();
       else {
         grace.at = clock.now().mono + options.graceMs;
@@ -164,11 +158,11 @@ export function newRecording(options: RecordingOptions): Recording {
     wire: {
       chunkedEncoding: false,
       get writableNeedDrain() {
-        return passing() && !readers.some((reader) => reader.ready());
+        return passing() && !audience.ready();
       },
       writeHead(status, headers) {
         answer.head = { status, headers };
-        for (const reader of readers) reader.advance();
+        audience.each((reader) => reader.advance());
       },
       write(data: Buffer | string, encoding: 'latin1' = 'latin1') {
         write(typeof data === 'string' ? Buffer.from(data, encoding) : data);
@@ -188,7 +182,7 @@ export function newRecording(options: RecordingOptions): Recording {
         onDrain: () => passing() && tell(heard.drain),
         onClose: () => left(reader),
       });
-      readers.push(reader);
+      audience.add(reader);
     },
   };
 }
