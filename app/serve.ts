@@ -18,7 +18,7 @@ import type { Log } from './log.ts';
 import { type Loop, makeLoop } from './loop.ts';
 import type { Clock } from './ports.ts';
 import { drillEdge } from './serve/drills.ts';
-import { engineContainers } from './serve/engines.ts';
+import { engineContainers, refuseSecondController } from './serve/engines.ts';
 import { folderParts } from './serve/files.ts';
 import { healthOf } from './serve/health.ts';
 import { heedInLog, noticeOnce } from './serve/heed.ts';
@@ -55,13 +55,18 @@ export interface Service {
   reload(): Promise<void>;
 }
 
-/** Starts the controller. Rejects with AppError `listen_failed` where its port cannot be had. */
+/**
+ * Starts the controller. Rejects with AppError `already_running` where another one of this home lives, and with
+ * `listen_failed` where its port cannot be had.
+ */
 export async function serve(parts: ServeParts): Promise<Service> {
   const { loaded, clock, log, version } = parts;
   const { config } = loaded;
   heedInLog(log, config);
   const notice = noticeOnce(log);
   notice(loaded);
+
+  await refuseSecondController(config, clock);
 
   // The disk may report problems before there is a loop to take them.
   let submit: (input: Input) => void = (input) => early.push(input);

@@ -1,5 +1,5 @@
 /** The engines that can be used now, those on a local socket, and the containers on them. */
-import { dockerContainers, type EngineConfig } from '../adapters/docker/containers.ts';
+import { dockerContainers, type EngineConfig, refuseSecond } from '../adapters/docker/containers.ts';
 import { type Config, resolveImages } from '../config.ts';
 import { type FaultyStarts, faultyStarts } from '../inspect/drill/faulty-starts.ts';
 import type { Log } from '../log.ts';
@@ -18,6 +18,11 @@ export function engineContainers(config: Config, owner: string, clock: Clock, lo
     log: log.logger,
   });
   return faultyStarts(containers);
+}
+
+/** Rejects with AppError `already_running` where another controller of this home lives. */
+export async function refuseSecondController(config: Config, clock: Clock): Promise<void> {
+  await refuseSecond({ home: config.mqtt.instance, engines: engineSockets(config), clock });
 }
 
 function engineSockets(config: Config): Readonly<Record<string, EngineConfig>> {

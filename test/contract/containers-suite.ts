@@ -5,7 +5,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { describe, test } from 'node:test';
+import { refuseSecond } from '../../app/adapters/docker/containers.ts';
 import { LABELS } from '../../app/adapters/docker/names.ts';
+import { systemClock } from '../../app/clock.ts';
 import { AppError } from '../../app/errors.ts';
 import type { StartResult } from '../../app/ports.ts';
 import type { BenchEngine, Home } from '../support/containers/bench.ts';
@@ -182,6 +184,46 @@ export function containersContract(name: string, engine: () => BenchEngine, time
       await engine().crash(container);
       assert.equal((await exited).instance, 'j1');
       await second.containers.remove('j1', 'kill');
+    });
+
+    test('a second controller of a home is refused while the first lives, and taken when it is gone', async (t) => {
+      const first = await home(t);
+      const second = homeOn(engine(), { home: first.home });
+      const engines = { local: { socket: engine().socket } };
+      const refused = async (other: string) => refuseSecond({ home: other, engines, clock: systemClock });
+      await assert.rejects(refused(first.home), (error) => {
+        assert.ok(error instanceof AppError && error.code === 'already_running');
+        assert.match(error.message, new RegExp(`named "${first.home}" runs on the Docker engine "local"`));
+        return true;
+      });
+      await refused(second.owner);
+      // One that was started all the same touches nothing.
+      t.after(() => second.clear());
+      await second.containers.open(second.reports.add);
+      const lost = await second.reports.next('engine_unreachable');
+      assert.equal(lost.problem.code, 'second_controller');
+      const found = second.reports.next('containers_observed', () => true, 'fresh');
+      await first.containers.close({ holders: false });
+      await refused(first.home);
+      await found;
+    });
+
+    test("leftovers of a home whose state was lost are named, left alone, and in nobody's way", async (t) => {
+      const lost = await home(t);
+      const { container } = good(await lost.containers.start(planFor(engine(), 'i1')));
+      await lost.containers.close({ holders: false });
+      const next = homeOn(engine(), { home: lost.home });
+      t.after(() => next.clear());
+      await next.containers.open(next.reports.add);
+      const { problem } = await next.reports.next('problem_seen');
+      assert.equal(problem.code, 'leftovers_found');
+      const { Name } = await next.docker.getContainer(container).inspect();
+      assert.ok(problem.text.includes(Name.slice(1)), problem.text);
+      assert.match(problem.text, new RegExp(`llamastead-${lost.home}-${lost.owner.slice(0, 8)}`));
+      assert.match(problem.fix, /docker rm -f .*&& docker network rm /);
+      good(await next.containers.start(planFor(engine(), 'j1')));
+      await next.containers.close({ holders: true });
+      assert.equal((await next.docker.getContainer(container).inspect()).State.Running, true);
     });
 
     test('the end of the holder ends its instances, and the next start has another', async (t) => {

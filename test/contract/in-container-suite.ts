@@ -81,7 +81,7 @@ export function inContainerContract(name: string, engine: () => BenchEngine, tim
       const started = await home.containers.start(planFor(engine(), 'i1'));
       assert.ok(started.ok, JSON.stringify(started));
       const { Networks } = (await home.docker.getContainer(id).inspect()).NetworkSettings;
-      assert.ok(Networks[`llamastead-${home.home}`] !== undefined);
+      assert.ok(Networks[`llamastead-${home.home}-${home.owner.slice(0, 8)}`] !== undefined);
       assert.ok(Networks['bridge'] !== undefined);
     });
 

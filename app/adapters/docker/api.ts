@@ -13,6 +13,7 @@ import { dockerError, isTimeOut, noAnswer, refusedWith } from './docker-error.ts
 import {
   InfoAnswer,
   InspectedContainer,
+  InspectedSession,
   ListedContainer,
   ListedNetwork,
   StatsAnswer,
@@ -36,8 +37,12 @@ export interface DockerApi {
   call<T>(run: (docker: Docker, signal: AbortSignal) => Promise<T>, milliseconds?: number): Promise<T>;
   /** Undefined: no such container. */
   inspect(container: string): Promise<InspectedContainer | undefined>;
+  /** Undefined: it ended. */
+  inspectSession(session: string): Promise<InspectedSession | undefined>;
   list(filters: { all: boolean; labels: readonly string[] }): Promise<readonly ListedContainer[]>;
   networks(name: string): Promise<readonly z.infer<typeof ListedNetwork>[]>;
+  /** By `label=value`. */
+  networksOf(label: string): Promise<readonly z.infer<typeof ListedNetwork>[]>;
   /** The last lines; empty where the container is gone. */
   tail(container: string, lines: number): Promise<Buffer>;
   /** The whole log, then what is added; ends with the container. */
@@ -57,6 +62,11 @@ export function dockerApi(socket: string, clock: Clock, callLimit: number): Dock
   };
   const call: DockerApi['call'] = (run, milliseconds = callLimit) =>
     bounded(clock, milliseconds, (signal) => run(client(), signal));
+  const networksBy = async (wanted: Readonly<Record<string, readonly string[]>>) => {
+    const filters = JSON.stringify(wanted);
+    const answer = await call((docker, abortSignal) => docker.listNetworks({ filters, abortSignal }));
+    return z.array(ListedNetwork).parse(answer);
+  };
   return {
     async connect() {
       const plain = open(socket, undefined);
@@ -70,15 +80,16 @@ export function dockerApi(socket: string, clock: Clock, callLimit: number): Dock
     client,
     call,
     async inspect(container) {
-      try {
-        const answer = await call((docker, abortSignal) =>
-          docker.getContainer(container).inspect({ abortSignal }),
-        );
-        return InspectedContainer.parse(answer);
-      } catch (error) {
-        if (refusedWith(error) === 404) return undefined;
-        throw error;
-      }
+      const answer = await unlessGone(
+        call((docker, abortSignal) => docker.getContainer(container).inspect({ abortSignal })),
+      );
+      return answer && InspectedContainer.parse(answer);
+    },
+    async inspectSession(session) {
+      const answer = await unlessGone(
+        call((docker, abortSignal) => docker.getExec(session).inspect({ abortSignal })),
+      );
+      return answer && InspectedSession.parse(answer);
     },
     async list({ all, labels }) {
       const filters = JSON.stringify({ label: labels });
@@ -88,13 +99,10 @@ export function dockerApi(socket: string, clock: Clock, callLimit: number): Dock
       return z.array(ListedContainer).parse(answer);
     },
     async networks(name) {
-      const filters = JSON.stringify({ name: [name] });
-      const answer = await call((docker, abortSignal) => docker.listNetworks({ filters, abortSignal }));
-      return z
-        .array(ListedNetwork)
-        .parse(answer)
-        .filter((network) => network.Name === name);
+      // Docker takes a part of the name for it.
+      return (await networksBy({ name: [name] })).filter((network) => network.Name === name);
     },
+    networksOf: (label) => networksBy({ label: [label] }),
     async tail(container, lines) {
       try {
         return await call(async (docker, abortSignal) => {
@@ -140,6 +148,15 @@ function open(socketPath: string, version: string | undefined): Docker {
   // Without `host` and `protocol` docker-modem would take them from DOCKER_HOST.
   const base = { socketPath, host: undefined, port: undefined, protocol: 'http' as const };
   return new Docker(version === undefined ? base : { ...base, version: `v${version}` });
+}
+
+async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (refusedWith(error) === 404) return undefined;
+    throw error;
+  }
 }
 
 /** On cgroup v1 Docker itself leaves out what the kernel lacks; on v2 it warns at its start. */

@@ -9,6 +9,7 @@ import type { DockerOptions } from './options.ts';
 import { notStarted } from './registry.ts';
 
 export type { DockerOptions, EngineConfig, Log, Timing } from './options.ts';
+export { refuseSecond } from './presence.ts';
 
 /** Makes the port; nothing is touched before `open`. */
 export function dockerContainers(options: DockerOptions): Containers {

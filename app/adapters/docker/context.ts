@@ -9,6 +9,7 @@ import type { ModelsMount } from './models-mount.ts';
 import type { Owner } from './names.ts';
 import type { Log, Timing } from './options.ts';
 import type { PortAllocator } from './port-allocator.ts';
+import type { Presence } from './presence.ts';
 import type { Registry } from './registry.ts';
 
 export interface EngineContext {
@@ -18,6 +19,7 @@ export interface EngineContext {
   readonly registry: Registry;
   readonly ports: PortAllocator;
   readonly holders: Holders;
+  readonly presence: Presence;
   readonly clock: Clock;
   readonly log: Log;
   readonly timing: Timing;

@@ -21,6 +21,13 @@ function words(engine: string, socket: string, error: AppError): Omit<Problem, '
       fix: 'Update Docker to 20.10 or later.',
     };
   }
+  if (error.code === 'already_running') {
+    return {
+      code: 'second_controller',
+      text: `The Docker engine "${engine}" is not used, for there is another controller: ${error.message}.`,
+      fix: 'Stop one of the two, or give one another name under mqtt.instance.',
+    };
+  }
   switch (error.details['system']) {
     case 'ENOENT':
       return {

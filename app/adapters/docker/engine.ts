@@ -14,11 +14,11 @@ import { guarded } from './guarded.ts';
 import { harm } from './harm.ts';
 import { holders } from './holder.ts';
 import { modelsMount } from './models-mount.ts';
-import { networkName } from './names.ts';
 import type { DockerOptions, EngineConfig } from './options.ts';
 import { TIMING } from './options.ts';
 import { others } from './others.ts';
 import { PORTS, portAllocator } from './port-allocator.ts';
+import { presence } from './presence.ts';
 import { notStarted, registry } from './registry.ts';
 import { removeContainer, removeInstance } from './remove.ts';
 import { servicesMemory } from './services-memory.ts';
@@ -47,7 +47,10 @@ export function engineContainers(
     if (connected === undefined) throw new AppError('docker_unreachable', 'the engine is not reached');
     return connected;
   };
-  const plan = () => networkPlan(options.network, now().self, networkName(options.home));
+  const plan = () => networkPlan(options.network, now().self, owner);
+  const { home, holderImage: image } = options;
+  const self = () => connected?.self?.id ?? null;
+  const present = presence({ home, engine, api, change, clock, log, self });
   const context: EngineContext = {
     owner,
     api,
@@ -58,7 +61,8 @@ export function engineContainers(
     report,
     registry: registry(),
     ports: portAllocator(timing.portRest, randomInt(PORTS)),
-    holders: holders({ owner, image: options.holderImage, api, change, log, network: plan }),
+    presence: present,
+    holders: holders({ owner, image, api, change, log, network: plan, taken: present.keep }),
     facts: () => now().facts,
     modelsMount: () => {
       const { self, facts } = now();
@@ -100,10 +104,11 @@ export function engineContainers(
       if (container === null) throw new AppError('not_possible', 'the instance has no container');
       await harm(context, container, how);
     },
-    others: () => others(api, owner, connected?.self?.id ?? null),
-    servicesMemory: () => servicesMemory(api, options.owner, connected?.self?.id ?? null),
+    others: () => others(api, owner, self()),
+    servicesMemory: () => servicesMemory(api, options.owner, self()),
     async close(how) {
       await parts.close();
+      present.end();
       if (how.holders && connected !== undefined) await context.holders.removeAll();
     },
   };

@@ -13,6 +13,7 @@ import { deaths as makeDeaths } from './deaths.ts';
 import { dockerError, isUnreachable } from './docker-error.ts';
 import { engineProblem, holderFailed, imageMissing, modelsNotShared } from './engine-problem.ts';
 import { eventCursor, eventTime, readEvents } from './events.ts';
+import { leftoversOf } from './leftovers.ts';
 import { LABELS } from './names.ts';
 import { observe } from './observe.ts';
 import type { DockerOptions } from './options.ts';
@@ -42,6 +43,8 @@ export function following(
   const nextObservation = alarm(clock, () => void observed().catch(() => undefined));
   const told = new Set<string>();
   let reached = false;
+  /** The event stream is open. */
+  let follows = false;
 
   function tellProblem(problem: Problem): void {
     told.add(problem.code);
@@ -53,8 +56,9 @@ export function following(
   }
 
   async function observed(): Promise<void> {
-    nextObservation.arm(timing.observe);
+    if (follows) nextObservation.arm(timing.observe);
     await observe(context, deaths);
+    if (told.has('leftovers_found')) await tellLeftovers();
   }
 
   /** No instance can start without it, so its failure is told now; each start tries again. */
@@ -68,6 +72,13 @@ export function following(
       log.warn({ error: error.message }, 'the holder could not be made');
       tellProblem(imageMissing(error, owner.engine) ?? holderFailed(error.message));
     }
+  }
+
+  /** Looked for at each connection, and then until they are gone. */
+  async function tellLeftovers(): Promise<void> {
+    const found = await leftoversOf(api, owner);
+    if (found === null) problemGone('leftovers_found');
+    else tellProblem(found);
   }
 
   function checkModels(): void {
@@ -86,15 +97,20 @@ export function following(
     const stop = () => stream.destroy();
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
+    follows = true;
     const ended = readEvents(stream, handle).finally(() => {
+      follows = false;
       signal.removeEventListener('abort', stop);
       nextObservation.cancel();
     });
-    if (!reached) report({ type: 'engine_reachable', engine: owner.engine });
-    reached = true;
     try {
+      await context.presence.claim();
+      if (!reached) report({ type: 'engine_reachable', engine: owner.engine });
+      reached = true;
       checkModels();
       await holderMade();
+      await context.presence.confirm();
+      await tellLeftovers();
       await observed();
     } catch (thrown) {
       stop();

@@ -2,6 +2,7 @@
  * Everything that changes something in an engine. Nothing is stopped, changed or removed but what carries our
  * owner label: each change goes through `ours`, which looks at the label first.
  */
+import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
 import type { ContainerCreateOptions } from 'dockerode';
 import { AppError } from '../../errors.ts';
@@ -21,6 +22,14 @@ export interface Guarded {
   limitMemory(container: string, bytes: number): Promise<void>;
   /** SIGKILL where it runs, then removal; quiet where it is gone or going. */
   remove(container: string, milliseconds?: number): Promise<void>;
+  /**
+   * Starts a program in it that reads what is written to the stream; the stream's end is the end of its input.
+   * Its output is not read.
+   */
+  attend(
+    container: string,
+    command: string[],
+  ): Promise<{ readonly session: string; readonly stream: Duplex }>;
   createNetwork(name: string, labels: Record<string, string>): Promise<string>;
   /** Quiet where it is gone, somebody else's, or in use. */
   removeNetwork(network: string): Promise<void>;
@@ -85,6 +94,12 @@ export function guarded(api: DockerApi, owner: string): Guarded {
         ours(container, (it) => it.remove({ force: true, v: true })),
       );
       known.delete(container);
+    },
+    async attend(container, command) {
+      const exec = await ours(container, (it) => it.exec({ AttachStdin: true, Cmd: command }));
+      if (exec === undefined) throw new AppError('docker_refused', `container ${container} is gone`);
+      const stream = await api.call(() => exec.start({ hijack: true, stdin: true }));
+      return { session: exec.id, stream };
     },
     async createNetwork(name, labels) {
       const options = { Name: name, Driver: 'bridge', CheckDuplicate: true, Labels: labels };

@@ -42,9 +42,11 @@ export interface HolderOptions {
   readonly log: Log;
   /** Of the present connection. */
   readonly network: () => NetworkPlan;
+  /** Waited for before a holder is used. */
+  readonly taken: (container: string) => Promise<void>;
 }
 
-export function holders({ owner, image, api, change, log, network }: HolderOptions): Holders {
+export function holders({ owner, image, api, change, log, network, taken }: HolderOptions): Holders {
   let current: Holder | undefined;
   let making: Promise<Holder> | undefined;
   let closed = false;
@@ -112,7 +114,8 @@ export function holders({ owner, image, api, change, log, network }: HolderOptio
       if (current !== undefined) return current;
       making ??= existing()
         .then((found) => found ?? make())
-        .then((holder) => {
+        .then(async (holder) => {
+          await taken(holder.container);
           current = holder;
           return holder;
         })

@@ -45,8 +45,15 @@ export function holderName(home: string, random: string): string {
   return `llamastead-${slug(home)}-holder-${random}`;
 }
 
-export function networkName(home: string): string {
-  return `llamastead-${slug(home)}`;
+/** The owner is in it, so that the network of a home whose state was lost is not in the way of the next. */
+export function networkName({ home, owner }: Pick<Owner, 'home' | 'owner'>): string {
+  return `llamastead-${slug(home)}-${owner.slice(0, 8)}`;
+}
+
+/** Whether a home of this name made the network, be it ours or one whose state was lost. */
+export function isNetworkOf(home: string, network: string): boolean {
+  const stem = `llamastead-${slug(home)}`;
+  return network.startsWith(stem) && /^(-[0-9a-f]{8})?$/.test(network.slice(stem.length));
 }
 
 /** Docker's names are `[a-zA-Z0-9][a-zA-Z0-9_.-]+`; ours keep to `[a-z0-9-]`, 40 characters at most. */

@@ -67,6 +67,8 @@ export const InspectedContainer = z.object({
       )
       .nullish(),
   }),
+  /** Sessions (`docker exec`) that run in it. */
+  ExecIDs: z.array(z.string()).nullish(),
   NetworkSettings: z.object({
     Networks: z
       .record(z.string(), z.object({ IPAddress: z.string().optional() }).nullable())
@@ -86,6 +88,12 @@ export const InspectedContainer = z.object({
     .transform((mounts) => mounts ?? []),
 });
 export type InspectedContainer = z.infer<typeof InspectedContainer>;
+
+export const InspectedSession = z.object({
+  Running: z.boolean(),
+  ProcessConfig: z.object({ arguments: z.array(z.string()).nullish() }),
+});
+export type InspectedSession = z.infer<typeof InspectedSession>;
 
 export const ListedNetwork = z.object({ Id: z.string(), Name: z.string(), Labels });
 

@@ -4,6 +4,7 @@
 import type { DockerApi } from './api.ts';
 import type { OwnMount } from './models-mount.ts';
 import { ownContainerIds } from './mountinfo.ts';
+import { isNetworkOf, networkName, type Owner } from './names.ts';
 import type { InspectedContainer } from './schemas.ts';
 
 export interface Self {
@@ -55,13 +56,18 @@ const DEFAULT_BRIDGE = 'bridge';
 const UNUSABLE = new Set([DEFAULT_BRIDGE, 'host', 'none']);
 
 /**
- * `wanted`: the configured network or `auto`; `ours`: the name of the network that we would make. A process
- * on the host, or in the host's network, reaches every bridge network.
+ * `wanted`: the configured network or `auto`. Networks that a home of this name made are no networks of the
+ * controller's own. A process on the host, or in the host's network, reaches every bridge network.
  */
-export function networkPlan(wanted: string | 'auto', self: Self | null, ours: string): NetworkPlan {
+export function networkPlan(
+  wanted: string | 'auto',
+  self: Self | null,
+  owner: Pick<Owner, 'home' | 'owner'>,
+): NetworkPlan {
+  const ours = networkName(owner);
   if (wanted !== 'auto') return { kind: 'use', name: wanted };
   if (self === null || self.networkMode === 'host') return { kind: 'make', name: ours, join: null };
-  const others = self.networks.filter((name) => !UNUSABLE.has(name) && name !== ours);
+  const others = self.networks.filter((name) => !UNUSABLE.has(name) && !isNetworkOf(owner.home, name));
   const [named] = others;
   if (named !== undefined) return { kind: 'use', name: named };
   // Its network is another container's, which is not ours to move.

@@ -28,6 +28,14 @@ export const koProblems: ProblemPhrases = {
     said: 'Docker가 너무 오래됐습니다.',
     fix: 'Docker를 20.10 이상으로 업데이트해 주세요.',
   }),
+  leftovers_found: (p) => ({
+    said: `이름이 ${p.of('home')}인 다른 Llamastead가 남긴 것이 있습니다: ${p.of('names')}. Llamastead는 이것을 건드리지 않습니다.`,
+    fix: `필요 없다면 지워 주세요: ${p.of('commands')}`,
+  }),
+  second_controller: () => ({
+    said: '이름이 같은 Llamastead가 이미 실행 중이어서 이 Docker를 쓰지 않습니다.',
+    fix: '둘 중 하나를 멈추거나, mqtt.instance에 다른 이름을 적어 주세요.',
+  }),
   gpu_driver_missing: (p) => ({
     said: `${p.of('gpu')} GPU의 드라이버가 로드되지 않았습니다.`,
     fix: '호스트에 GPU 드라이버를 설치하거나 로드한 뒤 호스트를 다시 시작해 주세요.',

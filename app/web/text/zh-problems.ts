@@ -8,6 +8,14 @@ export const zhProblems: ProblemPhrases = {
     said: '无法使用 Docker。',
     fix: '请查看 Docker 服务的日志（journalctl -u docker）。',
   }),
+  leftovers_found: (p) => ({
+    said: `发现名为 ${p.of('home')} 的另一个 Llamastead 留下的内容：${p.of('names')}。Llamastead 不会改动它们。`,
+    fix: `如果不再需要，请删除：${p.of('commands')}`,
+  }),
+  second_controller: () => ({
+    said: '已有同名的 Llamastead 在运行，因此不使用此 Docker。',
+    fix: '请停止其中一个，或在 mqtt.instance 中另取一个名称。',
+  }),
   docker_not_answering: () => ({
     said: 'Docker 没有响应。',
     fix: '请检查主机是否内存不足或磁盘卡住；如果一直如此，请重启 Docker。',

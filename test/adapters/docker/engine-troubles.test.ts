@@ -232,7 +232,7 @@ test('on the default bridge only, a network is made and joined', async (t) => {
   const it = await inContainer(t, 'bridge', [VOLUME]);
   await running(it);
   const [network] = it.fake.engine.networks.values();
-  assert.equal(network?.Name, `llamastead-${it.home.home}`);
+  assert.equal(network?.Name, `llamastead-${it.home.home}-${it.home.owner.slice(0, 8)}`);
   assert.equal(network?.Labels[LABELS.owner], it.home.owner);
   assert.ok(container(it.fake, it.self).networks.has(network?.Name ?? ''));
   // Neither the controller itself nor a stranger's container is a NAS service or ours to end.
@@ -252,6 +252,7 @@ test('a models folder that only the controller sees is a problem, and fails the 
 test('holders without instances are cleared, those with instances stay', async (t) => {
   const it = await bench(t);
   await running(it);
+  await it.home.containers.close({ holders: false });
   const second = it.home.again();
   t.after(() => second.containers.close({ holders: false }));
   const labels = { [LABELS.owner]: it.home.owner, [LABELS.role]: 'holder', [LABELS.engine]: 'local' };

@@ -113,6 +113,9 @@ describe('an exit', () => {
   });
 });
 
+const HOME = { home: 'home', owner: '0a1b2c3d-0000-4000-8000-000000000000' };
+const OURS = 'llamastead-home-0a1b2c3d';
+
 describe('the network of the holder', () => {
   const self = (networks: readonly string[], networkMode = 'x'): Self => ({
     id: 'me',
@@ -121,22 +124,32 @@ describe('the network of the holder', () => {
     networkMode,
   });
   const cases = [
-    { where: 'on the host', self: null, plan: { kind: 'make', name: 'ours', join: null } },
+    { where: 'on the host', self: null, plan: { kind: 'make', name: OURS, join: null } },
     {
       where: "in the host's network",
       self: self(['host'], 'host'),
-      plan: { kind: 'make', name: 'ours', join: null },
+      plan: { kind: 'make', name: OURS, join: null },
     },
     { where: 'on a named network', self: self(['bridge', 'nas']), plan: { kind: 'use', name: 'nas' } },
     {
       where: 'on the default bridge only',
       self: self(['bridge']),
-      plan: { kind: 'make', name: 'ours', join: 'me' },
+      plan: { kind: 'make', name: OURS, join: 'me' },
     },
     {
       where: 'joined before',
-      self: self(['bridge', 'ours']),
-      plan: { kind: 'make', name: 'ours', join: null },
+      self: self(['bridge', OURS]),
+      plan: { kind: 'make', name: OURS, join: null },
+    },
+    {
+      where: 'on the network of a home of this name whose state was lost',
+      self: self(['bridge', 'llamastead-home-ffffffff', 'llamastead-home']),
+      plan: { kind: 'make', name: OURS, join: 'me' },
+    },
+    {
+      where: 'on the network of its own compose file',
+      self: self(['llamastead-home_default']),
+      plan: { kind: 'use', name: 'llamastead-home_default' },
     },
     {
       where: "in another container's network on the default bridge",
@@ -145,10 +158,10 @@ describe('the network of the holder', () => {
     },
   ];
   for (const { where, self, plan } of cases) {
-    test(`for a controller ${where}`, () => assert.deepEqual(networkPlan('auto', self, 'ours'), plan));
+    test(`for a controller ${where}`, () => assert.deepEqual(networkPlan('auto', self, HOME), plan));
   }
   test('is the configured one where one is', () => {
-    assert.deepEqual(networkPlan('lan', self(['nas']), 'ours'), { kind: 'use', name: 'lan' });
+    assert.deepEqual(networkPlan('lan', self(['nas']), HOME), { kind: 'use', name: 'lan' });
   });
 });
 

@@ -8,6 +8,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import type { FakeEngine } from './fake-engine.ts';
 import { fakeEngine } from './fake-engine.ts';
 import { answer } from './fake-routes.ts';
@@ -60,9 +61,16 @@ export async function fakeDocker(options: FakeDockerOptions): Promise<FakeDocker
     });
   };
   let server: Server | undefined;
+  /** Connections that are no longer HTTP's. */
+  const taken = new Set<Duplex>();
 
   async function start(): Promise<void> {
     server = createServer((request, response) => void handle(request, response));
+    server.on('upgrade', (request, socket) => {
+      requests.push(`${request.method} ${request.url}`);
+      if (!engine.sessions.attach(request, socket)) socket.destroy();
+      else taken.add(socket.once('close', () => taken.delete(socket)));
+    });
     const listening = Promise.withResolvers<void>();
     server.listen(socket, () => listening.resolve());
     await listening.promise;
@@ -72,6 +80,7 @@ export async function fakeDocker(options: FakeDockerOptions): Promise<FakeDocker
     const closed = Promise.withResolvers<void>();
     server?.close(() => closed.resolve());
     server?.closeAllConnections();
+    for (const socket of taken) socket.destroy();
     await closed.promise;
   }
 

@@ -4,6 +4,7 @@
 import type { ServerResponse } from 'node:http';
 import type { CreateBody, FakeContainer, ProgramEnd } from './fake-container.ts';
 import { runProgram, startRefusal } from './fake-container.ts';
+import { type FakeSessions, fakeSessions } from './fake-sessions.ts';
 
 export interface FakeNetwork {
   readonly Id: string;
@@ -36,6 +37,7 @@ export interface EventListener {
 export interface FakeEngine {
   readonly containers: Map<string, FakeContainer>;
   readonly networks: Map<string, FakeNetwork>;
+  readonly sessions: FakeSessions;
   readonly history: readonly FakeEvent[];
   readonly listeners: Set<EventListener>;
   /** Removals never end. */
@@ -67,6 +69,7 @@ const SIGNALS: Readonly<Record<string, string>> = { SIGTERM: '15', SIGKILL: '9' 
 export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): FakeEngine {
   const containers = new Map<string, FakeContainer>();
   const networks = new Map<string, FakeNetwork>();
+  const sessions = fakeSessions();
   const history: FakeEvent[] = [];
   const listeners = new Set<EventListener>();
 
@@ -93,6 +96,7 @@ export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): Fake
     container.oomKilled = oom;
     await container.llama?.kill();
     container.llama = null;
+    sessions.endIn(container.id);
     for (const follower of container.followers) follower.end();
     if (oom) tell(container, 'oom');
     tell(container, 'die', { exitCode: String(exitCode) });
@@ -110,6 +114,7 @@ export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): Fake
   const engine: FakeEngine = {
     containers,
     networks,
+    sessions,
     history,
     listeners,
     removalHangs: false,

@@ -26,7 +26,7 @@ const ROUTES: readonly Route[] = [
   ['GET', /^\/events$/, events],
   ['GET', /^\/containers\/json$/, list],
   ['POST', /^\/containers\/create$/, create],
-  ['GET', /^\/containers\/(\w+)\/json$/, (call) => inspect(found(call))],
+  ['GET', /^\/containers\/(\w+)\/json$/, (call) => inspect(found(call), call.engine)],
   ['POST', /^\/containers\/(\w+)\/start$/, (call) => call.engine.start(found(call))],
   ['POST', /^\/containers\/(\w+)\/kill$/, (call) => call.engine.kill(found(call), signal(call.query))],
   ['POST', /^\/containers\/(\w+)\/stop$/, (call) => call.engine.kill(found(call), 'SIGTERM')],
@@ -40,6 +40,8 @@ const ROUTES: readonly Route[] = [
     /^\/containers\/(\w+)\/stats$/,
     () => ({ memory_stats: { usage: 5e6, stats: { inactive_file: 1e6 } } }),
   ],
+  ['POST', /^\/containers\/(\w+)\/exec$/, makeSession],
+  ['GET', /^\/exec\/(\w+)\/json$/, inspectSession],
   ['GET', /^\/networks$/, (call) => [...call.engine.networks.values()]],
   ['POST', /^\/networks\/create$/, createNetwork],
   ['POST', /^\/networks\/([\w-]+)\/connect$/, connect],
@@ -119,7 +121,7 @@ function list({ engine, query }: Call): object[] {
     }));
 }
 
-function inspect(container: FakeContainer): object {
+function inspect(container: FakeContainer, engine: FakeEngine): object {
   const { id, name, body, status, exitCode, oomKilled, error, networks, startedAt } = container;
   const State = {
     Status: status,
@@ -141,6 +143,7 @@ function inspect(container: FakeContainer): object {
     State,
     HostConfig: { NetworkMode: 'default', ...body.HostConfig },
     NetworkSettings: { Networks },
+    ExecIDs: engine.sessions.inside(id),
     Mounts: body['FakeMounts'] ?? [],
   };
 }
@@ -150,6 +153,18 @@ async function update(call: Call): Promise<object> {
   const { body } = found(call);
   body.HostConfig = { ...body.HostConfig, Memory };
   return { Warnings: [] };
+}
+
+async function makeSession(call: Call): Promise<object> {
+  const { Cmd } = z.object({ Cmd: z.array(z.string()) }).parse(await json(call.request));
+  return { Id: call.engine.sessions.make(found(call).id, Cmd).id };
+}
+
+function inspectSession({ engine, name }: Call): object {
+  const session = engine.sessions.get(name);
+  if (session === undefined) throw new Refused(404, `No such exec instance: ${name}`);
+  const [entrypoint, ...rest] = session.command;
+  return { ID: name, Running: session.socket !== null, ProcessConfig: { entrypoint, arguments: rest } };
 }
 
 function logs(call: Call): unknown {
