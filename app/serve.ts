@@ -28,6 +28,7 @@ import { keepTotals } from './serve/kept.ts';
 import { mqttEdge } from './serve/mqtt.ts';
 import { pageUrl } from './serve/page-url.ts';
 import { policySource } from './serve/policy-source.ts';
+import { scheduledWork } from './serve/scheduled.ts';
 import { carriedOver, openStateFolder } from './serve/state-folder.ts';
 import { every, watchPath } from './serve/watch.ts';
 import { makeWaiters } from './waiters.ts';
@@ -122,9 +123,6 @@ export async function serve(parts: ServeParts): Promise<Service> {
     submit,
   });
 
-  heedInLog(log, source.config());
-  source.settings.onChange(() => heedInLog(log, source.config()));
-
   const gate = makeGate({ loop, waiters, newest: () => newest, clock, version });
   const lan = await lanAddress();
   let page: string | null = null;
@@ -183,11 +181,20 @@ export async function serve(parts: ServeParts): Promise<Service> {
   await containers.open(submit);
   await mqtt.start();
 
+  const scheduled = scheduledWork({ gate, settings: source.settings, clock, log: log.logger });
+  /** What obeys the configuration by itself, whenever that changed. */
+  const obey = (): void => {
+    heedInLog(log, source.config());
+    scheduled.follow(source.config());
+  };
+  obey();
+  source.settings.onChange(obey);
+
   const reload = async (): Promise<void> => {
     const read = parts.readConfig();
     if (read.ok) notice(read);
     await source.reload(read);
-    heedInLog(log, source.config());
+    obey();
   };
   const quietly = (work: () => Promise<void>) => (): void => {
     work().catch((thrown: unknown) => log.logger.error({ err: AppError.from(thrown) }, 'a reload failed'));
@@ -202,6 +209,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
       if (loop.state.problems.size > 0) await source.rescan();
     }),
     every(clock, SAMPLE_MS, sample),
+    scheduled.stop,
   ];
 
   return {

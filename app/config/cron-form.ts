@@ -21,26 +21,43 @@ const FIELDS: readonly Field[] = [
   { name: 'day of the week', min: 0, max: 7, words: DAYS },
 ];
 
+/** The longest that each month can be. */
+const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
 /** Null where the line is good; otherwise what was expected, with the field that is wrong. */
 export function cronProblem(line: string): string | null {
   const parts = line.trim().split(/\s+/);
   const fields = parts.length === 6 ? [SECOND, ...FIELDS] : FIELDS;
   if (parts.length !== fields.length) return 'a cron line of five or six fields, such as "0 2 * * *"';
+  const values: number[][] = [];
   for (const [index, field] of fields.entries()) {
-    if (!parts[index]?.split(',').every((item) => itemIsGood(item, field))) {
-      return `a cron line whose ${field.name} is from ${field.min} to ${field.max}, not ${parts[index]}`;
-    }
+    const part = parts[index] ?? '';
+    const found = valuesOf(part, field);
+    if (found === null)
+      return `a cron line whose ${field.name} is from ${field.min} to ${field.max}, not ${part}`;
+    values.push(found);
   }
-  return null;
+  const [days = [], months = []] = values.slice(-3);
+  const longest = Math.max(...months.map((month) => MONTH_DAYS[month - 1] ?? 0));
+  if (Math.min(...days) <= longest) return null;
+  return `a cron line with a day of the month that the month has, not ${parts.at(-3)}`;
 }
 
-function itemIsGood(item: string, field: Field): boolean {
-  const match = /^(?:(\*)|(\w+)(?:-(\w+))?)(?:\/(\d+))?$/.exec(item);
-  if (match === null || (match[4] !== undefined && Number(match[4]) < 1)) return false;
-  if (match[1] === '*') return true;
-  const from = numberOf(match[2], field);
-  const to = match[3] === undefined ? from : numberOf(match[3], field);
-  return from !== null && to !== null && from <= to;
+/** All values that a field takes; null: it is not good. */
+function valuesOf(part: string, field: Field): number[] | null {
+  const found: number[] = [];
+  for (const item of part.split(',')) {
+    const match = /^(?:(\*)|(\w+)(?:-(\w+))?)(?:\/(\d+))?$/.exec(item);
+    const [, all, first, last, step] = match ?? [];
+    const from = all === undefined ? numberOf(first, field) : field.min;
+    const to = all === undefined ? (last === undefined ? from : numberOf(last, field)) : field.max;
+    // A step goes over a range.
+    const stepped = step === undefined || all !== undefined || last !== undefined;
+    const by = Number(step ?? 1);
+    if (match === null || from === null || to === null || from > to || by < 1 || !stepped) return null;
+    for (let value = from; value <= to; value += by) found.push(value);
+  }
+  return found;
 }
 
 function numberOf(word: string | undefined, field: Field): number | null {

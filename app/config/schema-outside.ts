@@ -92,4 +92,7 @@ export const scheduleSchema = z
 export const schedulesSchema = z
   .array(scheduleSchema, { error: 'a list of {cron: ..., do: ...}' })
   .default([])
-  .meta({ description: 'What is done at certain times.', noEffectYet: true });
+  .meta({
+    description:
+      'What is done at certain times of `timezone`. A time that the clocks skip in spring counts an hour later, one that comes twice in autumn the first time; up to an hour slept through is made up for.',
+  });

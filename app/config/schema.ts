@@ -32,7 +32,7 @@ export const fileSchema = z.strictObject(
     timezone: text(TIMEZONE)
       .refine(isZone, { error: TIMEZONE })
       .default('auto')
-      .meta({ description: 'Time zone of schedules and times; `auto`: TZ, else that of the machine.' }),
+      .meta({ description: 'Time zone of schedules; `auto`: TZ, else that of the machine.' }),
     engines: enginesSchema,
     images: imagesSchema,
     gpus: gpusSchema,

@@ -117,6 +117,12 @@ const WRONG: readonly [text: string, line: number, key: string, holds: readonly 
   ['mqtt: {instance: My Home}', 1, 'mqtt.instance', ['a-z']],
   ['mqtt: {base: "a/#"}', 1, 'mqtt.base', ['without + and #']],
   ['schedules: [{cron: "0 25 * * *", do: load}]', 1, 'schedules[0].cron', ['hour is from 0 to 23']],
+  [
+    'schedules: [{cron: "0 0 31 4,6 *", do: load}]',
+    1,
+    'schedules[0].cron',
+    ['day of the month', 'that the month has'],
+  ],
   ['schedules: [{cron: hourly, do: load}]', 1, 'schedules[0].cron', ['five or six fields']],
   ['schedules: [{cron: "* * * * *", do: mode}]', 1, 'schedules[0].mode', ['do: mode']],
   ['schedules: [{cron: "* * * * *", do: load, mode: cpu}]', 1, 'schedules[0].mode', ['no mode']],
@@ -243,6 +249,9 @@ test('keys that have no effect yet are told with their lines, and only those tha
     '    cpu: {standby: cached, threads: 2}',
     'promptState:',
     '  size: 1GiB',
+    'schedules:',
+    '  - {cron: "0 2 * * *", do: unload}',
+    '  - {cron: "0 3 * * *", do: drill, scenario: kill}',
     'queue: {depth: 3}',
   ].join('\n');
   assert.deepEqual(load(text).notices, [
@@ -250,6 +259,7 @@ test('keys that have no effect yet are told with their lines, and only those tha
     'llamastead.yaml:6: models.a.b.placements[1]: split has no effect yet in this version',
     'llamastead.yaml:7: models.a.b.split has no effect yet in this version',
     'llamastead.yaml:10: promptState.size has no effect yet in this version',
+    'llamastead.yaml:13: schedules[1].do: drill has no effect yet in this version',
   ]);
   assert.deepEqual(load('queue: {depth: 3}').notices, []);
   assert.deepEqual(load(null).notices, []);
