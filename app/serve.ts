@@ -20,15 +20,15 @@ import type { Clock } from './ports.ts';
 import { drillEdge } from './serve/drills.ts';
 import { engineContainers, refuseSecondController } from './serve/engines.ts';
 import { folderParts } from './serve/files.ts';
+import { followConfig } from './serve/follow-config.ts';
 import { healthOf } from './serve/health.ts';
-import { heedInLog, noticeOnce } from './serve/heed.ts';
+import { heedInLog } from './serve/heed.ts';
 import { watchedHost } from './serve/host-watch.ts';
 import { httpEdge } from './serve/http.ts';
 import { keepTotals } from './serve/kept.ts';
 import { mqttEdge } from './serve/mqtt.ts';
 import { pageUrl } from './serve/page-url.ts';
 import { policySource } from './serve/policy-source.ts';
-import { scheduledWork } from './serve/scheduled.ts';
 import { carriedOver, openStateFolder } from './serve/state-folder.ts';
 import { every, watchPath } from './serve/watch.ts';
 import { makeWaiters } from './waiters.ts';
@@ -64,9 +64,6 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const { loaded, clock, log, version } = parts;
   const { config } = loaded;
   heedInLog(log, config);
-  const notice = noticeOnce(log);
-  notice(loaded);
-
   await refuseSecondController(config, clock);
 
   // The disk may report problems before there is a loop to take them.
@@ -181,21 +178,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
   await containers.open(submit);
   await mqtt.start();
 
-  const scheduled = scheduledWork({ gate, settings: source.settings, clock, log: log.logger });
-  /** What obeys the configuration by itself, whenever that changed. */
-  const obey = (): void => {
-    heedInLog(log, source.config());
-    scheduled.follow(source.config());
-  };
-  obey();
-  source.settings.onChange(obey);
-
-  const reload = async (): Promise<void> => {
-    const read = parts.readConfig();
-    if (read.ok) notice(read);
-    await source.reload(read);
-    obey();
-  };
+  const { reload, stop: unfollow } = followConfig({ ...parts, source, gate });
   const quietly = (work: () => Promise<void>) => (): void => {
     work().catch((thrown: unknown) => log.logger.error({ err: AppError.from(thrown) }, 'a reload failed'));
   };
@@ -209,7 +192,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
       if (loop.state.problems.size > 0) await source.rescan();
     }),
     every(clock, SAMPLE_MS, sample),
-    scheduled.stop,
+    unfollow,
   ];
 
   return {

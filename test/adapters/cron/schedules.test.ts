@@ -12,12 +12,15 @@ function home() {
   let skew = 0;
   const skewed = { ...clock, now: () => ({ mono: clock.now().mono, wall: clock.now().wall + skew }) };
   const late: number[] = [];
+  const jump = (ms: number): void => {
+    skew += ms;
+  };
   const all = schedules<{ readonly cron: string; readonly name: string }>({
     clock: skewed,
     run: ({ name }) => void ran.push(`${new Date(skewed.now().wall).toISOString().slice(5, 16)} ${name}`),
     tooLate: (_, ms) => void late.push(ms),
   });
-  return { clock, ran, all, late, jump: (ms: number) => void (skew += ms) };
+  return { clock, ran, all, late, jump };
 }
 
 test('each line runs at its times, in the order of time', () => {
@@ -71,10 +74,6 @@ test('a run that was slept through is made up for within the hour, later it is t
   clock.advance(11.5 * HOUR);
   jump(HOUR);
   clock.advance(HOUR);
-  assert.deepEqual(
-    ran,
-    ['01-01T13:00 noon'].map(() => ran[0]),
-  );
   assert.equal(ran.length, 1);
   clock.advance(22 * HOUR);
   jump(5 * HOUR);
