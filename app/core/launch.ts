@@ -32,7 +32,8 @@ const DEFAULT_MICRO_BATCH = 512;
 const DEFAULT_BATCH = 2048;
 /** An embedding is computed in one physical batch: instances get one of the whole context, up to this. */
 const MOST_EMBEDDING_BATCH = 2048;
-const DEFAULT_CHECKPOINTS = 32;
+/** llama-server's own default. */
+const MOST_CHECKPOINTS = 32;
 /** Tokens between two saved points; the last two before a prompt's end come in addition. */
 const CHECKPOINT_SPACING = 8192;
 
@@ -55,14 +56,19 @@ export function launchOf(profile: Profile): Launch {
     repack: isOn(env['LLAMA_ARG_REPACK'], true),
     gpuLayers: gpuLayers(profile),
     devices: profile.gpu?.devices ?? [],
-    checkpoints: embedding ? 0 : checkpoints(profile),
+    checkpoints: contextCheckpoints(profile),
   };
 }
 
-/** As many as fit into a slot's context at their spacing, within the server's own limit. */
-function checkpoints({ context, env }: Profile): number {
-  const most = countOf(env['LLAMA_ARG_CTX_CHECKPOINTS'], 0) ?? DEFAULT_CHECKPOINTS;
-  return Math.min(most, Math.floor(context / CHECKPOINT_SPACING) + 2);
+/**
+ * How many saved points a slot may keep (`LLAMA_ARG_CTX_CHECKPOINTS`), set in every start so that the need counts
+ * what the server takes: what the model's `env` says, else one each 8192 tokens of a slot's context and two before
+ * the prompt's end. Without a bound a long talk fills llama-server's own limit of 32.
+ */
+export function contextCheckpoints({ context, task, env }: Profile): number {
+  if (task !== 'chat') return 0;
+  const given = countOf(env['LLAMA_ARG_CTX_CHECKPOINTS'], 0);
+  return given ?? Math.min(MOST_CHECKPOINTS, Math.floor(context / CHECKPOINT_SPACING) + 2);
 }
 
 function gpuLayers({ placement, gpu, env }: Profile): number {

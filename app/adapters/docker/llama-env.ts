@@ -3,6 +3,7 @@
  * older or newer build, an unknown argument ends it. Names as printed by `llama-server --help`.
  */
 import type { InstancePlan } from '../../core/effects.ts';
+import { contextCheckpoints } from '../../core/launch.ts';
 import type { Profile, Task } from '../../core/types.ts';
 import { AppError } from '../../errors.ts';
 
@@ -44,6 +45,7 @@ export function llamaEnv(plan: InstancePlan, listening: Listening): Record<strin
     LLAMA_ARG_THREADS_HTTP: String(profile.parallel + SPARE_HTTP_THREADS),
     LLAMA_ARG_FIT: 'off',
     LLAMA_ARG_CACHE_RAM: String(Math.floor(plan.promptCache / MIB)),
+    LLAMA_ARG_CTX_CHECKPOINTS: String(contextCheckpoints(profile)),
     LLAMA_ARG_JINJA: '1',
     LLAMA_ARG_UI: '0',
     LLAMA_ARG_WEBUI: '0',

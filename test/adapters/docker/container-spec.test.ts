@@ -106,6 +106,13 @@ describe('the environment of an instance', () => {
     const variables = env();
     assert.equal(variables.get('LLAMA_ARG_FIT'), 'off');
     assert.equal(variables.get('LLAMA_ARG_CACHE_RAM'), '64');
+    // As many saved points as the need counts, not as many as the build likes.
+    assert.equal(variables.get('LLAMA_ARG_CTX_CHECKPOINTS'), '2');
+    const checkpoints = (more: Partial<Profile>) => env(more).get('LLAMA_ARG_CTX_CHECKPOINTS');
+    assert.equal(checkpoints({ context: 65_536 }), '10');
+    assert.equal(checkpoints({ context: 65_536, env: { LLAMA_ARG_CTX_CHECKPOINTS: '5' } }), '5');
+    assert.equal(checkpoints({ context: 8192, env: { LLAMA_ARG_CTX_CHECKPOINTS: '20' } }), '20');
+    assert.equal(checkpoints({ task: 'embedding' }), '0');
     assert.equal(variables.get('LLAMA_ARG_UI'), '0');
     assert.equal(variables.get('LLAMA_API_KEY'), 'secret');
     assert.equal(variables.get('LLAMA_ARG_PORT'), '20001');
