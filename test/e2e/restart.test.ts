@@ -58,6 +58,33 @@ test('a wrong file changes nothing and is told', async () => {
   assert.equal((await home.state()).models[0]?.context, before[0]?.context);
 });
 
+test('a second controller of the same home does not start, and says why', async () => {
+  await assert.rejects(
+    startController(home.home, {}),
+    /another Llamastead named "e2e-restart" runs on the Docker engine "local"/,
+  );
+  assert.equal((await chat(home)).status, 200);
+});
+
+test('told to keep its instances, it leaves them at its end and takes them over at its start', async () => {
+  const models = { tiny: { file: 'tiny.gguf', context: 512, parallel: 2, placements: ['cpu'] } };
+  await home.configure({ models, shutdown: { instances: 'keep' } });
+  await home.event('config_reloaded');
+  await chat(home);
+  const before = await home.running();
+  assert.equal(before.length, 1);
+  assert.equal(await home.kill('SIGTERM'), 0);
+  assert.deepEqual(await home.running(), before);
+  await home.start();
+  const [instance] = (await home.state()).instances;
+  assert.equal((await chat(home)).status, 200);
+  assert.deepEqual(await home.running(), before);
+  assert.ok(before[0] !== undefined && instance !== undefined);
+  assert.equal(home.facts().filter(({ type }) => type === 'model_unloaded').length, 1);
+  await home.configure({ models });
+  await home.event('config_reloaded');
+});
+
 test('asked to end, it lets a running answer finish, then takes its containers away', async () => {
   const pending = chat(home, { tokens: 300, stream: true, id: 'last' });
   await running(home, 'last');

@@ -85,7 +85,8 @@ export async function startController(
       };
       running.stdout?.on('data', read);
       running.stderr?.on('data', read);
-      running.once('exit', () => reject(new Error(`the controller ended:\n${log.join('')}`)));
+      // When its last words are read.
+      running.once('close', () => reject(new Error(`the controller ended:\n${log.join('')}`)));
     });
     await ready;
     following = await follow(url, following?.facts ?? []);
