@@ -50,16 +50,15 @@ export async function livingControllers(api: DockerApi, home: string): Promise<L
 
 /**
  * Rejects with AppError `already_running` where another controller of this home lives on one of the engines. One
- * that has just died is waited for. An engine that does not answer refuses nobody.
+ * that has just died is waited for, `patience` ms long. An engine that does not answer refuses nobody.
  */
-export async function refuseSecond({
-  home,
-  engines,
-  clock,
-}: Pick<DockerOptions, 'home' | 'engines' | 'clock'>): Promise<void> {
+export async function refuseSecond(
+  { home, engines, clock }: Pick<DockerOptions, 'home' | 'engines' | 'clock'>,
+  patience = PATIENCE_MS,
+): Promise<void> {
   for (const [engine, { socket }] of Object.entries(engines)) {
     const api = dockerApi(socket, clock, TIMING.call);
-    const deadline = clock.now().mono + PATIENCE_MS;
+    const deadline = clock.now().mono + patience;
     for (;;) {
       const [other] = await living(api, home);
       if (other === undefined) break;

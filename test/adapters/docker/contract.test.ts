@@ -27,5 +27,5 @@ containersContract(
       if (container !== undefined) await running().engine.crash(container, 134);
     },
   }),
-  20_000,
+  60_000,
 );
