@@ -108,7 +108,7 @@ export function engineContainers(
     servicesMemory: () => servicesMemory(api, options.owner, self()),
     async close(how) {
       await parts.close();
-      present.end();
+      present.close();
       if (how.holders && connected !== undefined) await context.holders.removeAll();
     },
   };

@@ -23,8 +23,8 @@ export interface Guarded {
   /** SIGKILL where it runs, then removal; quiet where it is gone or going. */
   remove(container: string, milliseconds?: number): Promise<void>;
   /**
-   * Starts a program in it that reads what is written to the stream; the stream's end is the end of its input.
-   * Its output is not read.
+   * Starts a program in it that reads what is written to the stream; the stream's end is the end of its input, and
+   * its own end that of the stream (Docker sees to that only where its output is asked for).
    */
   attend(
     container: string,
@@ -96,7 +96,9 @@ export function guarded(api: DockerApi, owner: string): Guarded {
       known.delete(container);
     },
     async attend(container, command) {
-      const exec = await ours(container, (it) => it.exec({ AttachStdin: true, Cmd: command }));
+      const exec = await ours(container, (it) =>
+        it.exec({ AttachStdin: true, AttachStdout: true, Cmd: command }),
+      );
       if (exec === undefined) throw new AppError('docker_refused', `container ${container} is gone`);
       const stream = await api.call(() => exec.start({ hijack: true, stdin: true }));
       return { session: exec.id, stream };

@@ -92,7 +92,8 @@ export interface Presence {
   claim(): Promise<void>;
   /** As `claim`, after `keep`: of two that began in the same moment one goes on. */
   confirm(): Promise<void>;
-  end(): void;
+  /** Ends the session; none is kept after it. */
+  close(): void;
 }
 
 export interface PresenceParts {
@@ -111,7 +112,12 @@ export function presence({ home, engine, api, change, clock, log, self }: Presen
   /** An ended one may still be listed for a moment. */
   const own = new Set<string>();
 
+  /** Counts what ends a session, so that one that was under way then does not stay. */
+  let turns = 0;
+  let closed = false;
+
   function end(): void {
+    turns += 1;
     kept?.stream.destroy();
     kept = null;
   }
@@ -125,19 +131,24 @@ export function presence({ home, engine, api, change, clock, log, self }: Presen
   }
 
   return {
-    end,
+    close() {
+      closed = true;
+      end();
+    },
     async keep(holder) {
-      if (kept?.holder === holder && !kept.stream.destroyed) return;
+      if (closed || (kept?.holder === holder && !kept.stream.destroyed)) return;
       end();
       const where = self()?.slice(0, 12) ?? hostname();
       const since = new Date(clock.now().wall).toISOString();
       try {
+        const turn = turns;
         const made = await change.attend(holder, command(where, since));
         made.stream.on('error', () => undefined);
         made.stream.on('close', () => made.stream.destroy());
         made.stream.resume();
-        kept = { holder, ...made };
         own.add(made.session);
+        if (turn === turns) kept = { holder, ...made };
+        else made.stream.destroy();
       } catch (thrown) {
         const error = dockerError(thrown).message;
         log.info({ holder, error }, 'a second controller of this home would not be noticed');
