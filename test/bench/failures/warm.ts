@@ -9,31 +9,34 @@ const NAME = 'bench-warm';
 /** The first-token deadline of a hang, ms. */
 const DEADLINE_MS = 400;
 
+/** After each failure the GPU stays away twice as long, so a new controller begins after a few. */
+const FAILURES_EACH = 5;
+
 /** Puts `failover warm p50 ms`, `p99 ms` and `failover hang late ms`. */
-export async function measureWarm(image: string, trials: number, samples: Samples): Promise<void> {
-  const home = await startStubHome(NAME, image, {
-    model: { parallel: 4, idleUnload: 'never', cpu: { standby: 'warm' } },
-    failover: { returnAfter: '100ms', firstToken: `${DEADLINE_MS}ms` },
-  });
-  try {
-    await ask(home, { reset: 'gpu' });
-    await home.controller.event('recovered');
-    const resets: number[] = [];
-    for (let i = 0; i < trials; i += 1) resets.push(await failover(home, 'reset', `reset-${i}`));
-    samples.put('failover warm p50 ms', 'llamastead', quantile(resets, 0.5));
-    samples.put('failover warm p99 ms', 'llamastead', quantile(resets, 0.99));
-    const late: number[] = [];
-    for (let i = 0; i < trials / 5; i += 1) {
-      late.push((await failover(home, 'hang', `hang-${i}`)) - DEADLINE_MS);
+export async function measureWarm(image: string, controllers: number, samples: Samples): Promise<void> {
+  const resets: number[] = [];
+  const late: number[] = [];
+  for (let round = 0; round < controllers; round += 1) {
+    const home = await startStubHome(NAME, image, {
+      model: { parallel: 4, idleUnload: 'never', cpu: { standby: 'warm' } },
+      failover: { returnAfter: '100ms', firstToken: `${DEADLINE_MS}ms` },
+    });
+    try {
+      await ask(home, { reset: 'gpu' });
+      for (let i = 0; i < FAILURES_EACH; i += 1) resets.push(await failover(home, 'reset', `reset-${i}`));
+      late.push((await failover(home, 'hang', 'hang')) - DEADLINE_MS);
+    } finally {
+      await home.controller.close();
     }
-    samples.put('failover hang late ms', 'llamastead', quantile(late, 0.5));
-  } finally {
-    await home.controller.close();
   }
+  samples.put('failover warm p50 ms', 'llamastead', quantile(resets, 0.5));
+  samples.put('failover warm p99 ms', 'llamastead', quantile(resets, 0.99));
+  samples.put('failover hang late ms', 'llamastead', quantile(late, 0.5));
 }
 
 /** From the reset, or from the arrival of a request that hangs, to its arrival at the CPU, ms. */
 async function failover(home: StubHome, how: 'reset' | 'hang', id: string): Promise<number> {
+  await home.controller.event('recovered');
   const gpu = await followMarks(await home.upstream('gpu'));
   const cpu = await followMarks(await home.upstream('cpu'));
   // The deadline of a whole answer is longer by the time that its tokens take.
@@ -42,7 +45,6 @@ async function failover(home: StubHome, how: 'reset' | 'hang', id: string): Prom
   const arrived = await cpu.of('arrival', id);
   gpu.close();
   cpu.close();
-  await home.controller.event('recovered');
   return arrived.at - failed.at;
 }
 

@@ -23,27 +23,24 @@ export async function startStubHome(
     models: { [MODEL]: { file: 'tiny.gguf', context: 256, parallel: PARALLEL, ...model } },
     ...over,
   });
+  /** By holder, which outlives instances. */
+  const addresses: Record<string, string> = {};
   return {
     controller,
     target: { name: 'llamastead', url: controller.url, model: MODEL, pid: controller.pid() },
     async upstream(placement) {
       const container = await controller.container(MODEL, placement);
-      const env = await controller.docker('inspect', '--format', '{{json .Config.Env}}', container);
+      const inspect = (what: string, format: string) =>
+        controller.docker('inspect', '--format', format, what);
+      const made = await inspect(container, '{{.HostConfig.NetworkMode}} {{json .Config.Env}}');
+      const [, holder = '', env = ''] = /^container:(\S+) (.*)$/.exec(made) ?? [];
       const port = /"LLAMA_ARG_PORT=(\d+)"/.exec(env)?.[1];
-      const network = await controller.docker(
-        'inspect',
-        '--format',
-        '{{.HostConfig.NetworkMode}}',
-        container,
-      );
-      const holder = network.replace('container:', '');
-      const address = await controller.docker(
-        'inspect',
-        '--format',
-        '{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}',
+      addresses[holder] ??= await inspect(
         holder,
+        '{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}',
       );
-      return `http://${address.trim().split(' ')[0]}:${port}`;
+      const [address] = addresses[holder].trim().split(' ');
+      return `http://${address}:${port}`;
     },
   };
 }

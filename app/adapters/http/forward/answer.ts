@@ -5,7 +5,7 @@
 import { errorHeaders, type OwnError } from '../errors.ts';
 import { type AnswerFacts, answerHeaders } from './headers.ts';
 import type { Protocol } from './protocols.ts';
-import type { Wire } from './wire.ts';
+import type { Connection, Wire } from './wire.ts';
 
 /** What an answer of a backend is passed on with. */
 export interface BackendHead {
@@ -60,6 +60,7 @@ export interface AnswerOf {
 export function answerTo(res: Wire, protocol: Protocol, { facts, drained }: AnswerOf): Answer {
   let open: 'no' | 'stream' | 'whole' = 'no';
   let framed = false;
+  let connection: Connection | null = null;
 
   /** Node sends each chunk as four pieces; framed here it is one. */
   function frameOurselves(): void {
@@ -70,11 +71,26 @@ export function answerTo(res: Wire, protocol: Protocol, { facts, drained }: Answ
   function write(bytes: Buffer): void {
     // A chunk without bytes would be the last one.
     if (bytes.length === 0) return;
-    if (framed) res.write(chunkOf(bytes), 'latin1');
-    else res.write(bytes);
+    if (connection !== null) connection.write(chunkOf(bytes), 'latin1');
+    else if (!framed) res.write(bytes);
+    else {
+      res.write(chunkOf(bytes), 'latin1');
+      connect();
+    }
+  }
+
+  /** The head is out: what `ServerResponse` does for each further write costs a sixth of it, for nothing. */
+  function connect(): void {
+    const below = res.socket ?? null;
+    if (below === null) return;
+    connection = below;
+    below.on('drain', drained);
+    // The next answer on it has a reader of its own.
+    res.on('close', () => below.off('drain', drained));
   }
 
   function end(): void {
+    connection = null;
     if (framed) res.end(LAST_CHUNK, 'latin1');
     else res.end();
   }
@@ -122,7 +138,7 @@ export function answerTo(res: Wire, protocol: Protocol, { facts, drained }: Answ
 
   return {
     headSent: () => open !== 'no',
-    full: () => res.writableNeedDrain,
+    full: () => (connection ?? res).writableNeedDrain,
     openStream,
     openWhole(head, contentLength) {
       if (open === 'stream') return false;

@@ -39,11 +39,17 @@ export interface LaneOptions {
 /** A request up to this size goes out in one write; node joins head and body only as strings. */
 const ONE_WRITE_BYTES = 32 * 1024;
 
+/** Every socket reads into it in turn; Node would make 64 KiB for each read, and an event of a stream is a read. */
+const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
+
 /** Connects at once. */
 export function openLane(options: LaneOptions): Lane {
   const { host, port } = options;
   const parser: ResponseParser = responseParser();
-  const socket = net.connect({ host, port, noDelay: true, autoSelectFamily: false });
+  const socket = net.connect({
+    ...{ host, port, noDelay: true, autoSelectFamily: false },
+    onread: { buffer: READ_BUFFER, callback: read },
+  });
   let connected = false;
   let carried = 0;
   let ours = false;
@@ -57,9 +63,6 @@ export function openLane(options: LaneOptions): Lane {
     if (waiting !== null) write(waiting.path, waiting.body);
     waiting = null;
   });
-  socket.on('data', (bytes: Buffer) => {
-    if (!parser.feed(bytes)) socket.destroy();
-  });
   socket.once('end', () => parser.closed());
   // The reason is of no use: whatever broke the connection, what was sent and received decides.
   socket.on('error', () => {});
@@ -71,6 +74,12 @@ export function openLane(options: LaneOptions): Lane {
     options.onClosed(lane);
     lost?.broken({ sent: connected, stale: carried > 1 && !ours });
   });
+
+  /** Copied: the sink may keep what it gets. */
+  function read(size: number, bytes: Uint8Array): boolean {
+    if (!parser.feed(Buffer.from(bytes.subarray(0, size)))) socket.destroy();
+    return true;
+  }
 
   function write(path: string, body: Buffer): void {
     const head = requestHead(options, path, body.length);

@@ -14,4 +14,14 @@ export interface Wire {
   end(text: string, encoding: 'latin1' | 'utf8'): unknown;
   destroy(): unknown;
   on(event: 'drain' | 'close', listener: () => void): unknown;
+  /** The connection below, once it is this answer's turn on it; none where it goes elsewhere. */
+  readonly socket?: Connection | null;
+}
+
+/** What is sent past a `ServerResponse` keeps its order: it holds nothing back once it has its connection. */
+export interface Connection {
+  readonly writableNeedDrain: boolean;
+  write(text: string, encoding: 'latin1'): unknown;
+  on(event: 'drain', listener: () => void): unknown;
+  off(event: 'drain', listener: () => void): unknown;
 }
