@@ -1,6 +1,7 @@
 /** Drills on real parts: each scenario fails a real llama-server, and its report says what came of it. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { parseCommand, runCommand } from '../../app/cli.ts';
 import type { DrillScenario } from '../../app/core/drill.ts';
 import type { DrillReport } from '../../app/core/drill-report.ts';
 import { ensureBench } from '../home/bench.ts';
@@ -14,7 +15,12 @@ before(async () => {
   const { images } = await ensureBench();
   home = await startController('e2e-drill', {
     failover: { returnAfter: '1s' },
-    models: { tiny: { file: 'tiny.gguf', context: 2048, parallel: 2 } },
+    // Room for one model alone.
+    memory: { budget: '700MiB' },
+    models: {
+      tiny: { file: 'tiny.gguf', context: 2048, parallel: 2 },
+      second: { file: 'tiny.gguf', context: 2048, placements: ['cpu'] },
+    },
   });
   stranger = await home.docker('run', '-d', '--entrypoint', 'sleep', images.cpu, '1000');
 });
@@ -79,4 +85,81 @@ test('cancel: the backend stops, and nothing is tried again', async () => {
     report.rounds.map(({ outcome }) => outcome),
     ['cancelled', 'cancelled'],
   );
+});
+
+test('hang: a frozen GPU is left at once', async () => {
+  await moved('hang', 'paused');
+});
+
+test('oom-runtime: out of memory in mid-request, named so, and the estimate learns nothing from it', async () => {
+  await moved('oom-runtime', 'memory_limit');
+});
+
+test('oom-load: too little memory at the start', async () => {
+  const report = await moved('oom-load', 'memory_limit');
+  assert.equal(report.rounds[0]?.attempts, 1);
+});
+
+test('gpu-gone: a device that is not there', async () => {
+  await moved('gpu-gone', 'device_missing');
+});
+
+test("tools: a model that makes no calls is not applicable, and its request's end is explicit", async () => {
+  const report = await drill('tools');
+  assert.equal(report.verdict, 'not_applicable', JSON.stringify(report));
+  assert.match(report.why, /no tool call/);
+  assert.ok(report.rounds.every(({ outcome }) => outcome !== 'broken'));
+});
+
+test("long-prompt and image: the backend's own error passes on, and nothing dies", async () => {
+  await chat(home);
+  const victim = await home.container('tiny', 'gpu');
+  for (const scenario of ['long-prompt', 'image'] as const) {
+    const report = await drill(scenario);
+    assert.equal(report.verdict, 'passed', JSON.stringify(report));
+  }
+  assert.equal(await home.container('tiny', 'gpu'), victim);
+});
+
+test('second-model: without room it is refused, and the first answer is undisturbed', async () => {
+  const report = await drill('second-model');
+  assert.equal(report.verdict, 'passed', JSON.stringify(report));
+  assert.deepEqual(
+    report.rounds.map(({ outcome }) => outcome),
+    ['undisturbed', 'undisturbed'],
+  );
+});
+
+test('other requests wait until the failure was made, and are answered', async () => {
+  const report = drill('kill');
+  await home.event('drill_started', ({ scenario }) => scenario === 'kill');
+  const answer = await chat(home, { id: 'somebody' });
+  assert.equal(answer.status, 200);
+  assert.equal((await report).verdict, 'passed');
+  assert.ok(home.facts().every(({ requestIds }) => requestIds?.includes('somebody') !== true));
+});
+
+test('controller-restart: a stream ends explicitly, and the next request is answered', async () => {
+  const texts: string[] = [];
+  const argv = ['drill', 'controller-restart', '--yes', '--json', '--url', home.url, '--model', 'tiny'];
+  const command = parseCommand([...argv, '--restart', 'restart']);
+  assert.equal(command.run, 'drill');
+  if (command.run !== 'drill') return;
+  const code = await runCommand(command, {
+    variable: () => undefined,
+    readFile: () => '',
+    fetch: globalThis.fetch,
+    version: '0',
+    confirm: null,
+    async run() {
+      await home.kill('SIGTERM');
+      await home.start();
+      return 0;
+    },
+    out: (text) => void texts.push(text),
+    error: () => {},
+  });
+  assert.equal(code, 0, texts.join(''));
+  const again = (await (await fetch(`${home.url}/admin/drills`)).json()) as { reports: DrillReport[] };
+  assert.ok(again.reports.length >= 10, 'reports survive a restart');
 });

@@ -67,10 +67,11 @@ function praise({ expected }: Scenario, seen: RoundSeen, outcome: DrillOutcome):
   }
   const went: Partial<Record<DrillOutcome, string>> = {
     moved: `${many} got a whole answer from another attempt.`,
+    undisturbed: `${many} got a whole answer from ${seen.fallback ?? seen.target}.`,
     continued: `${many} went on after the failure, to the end.`,
     error: `${many} ended, with an explicit error where an answer had begun that cannot be continued.`,
   };
-  return `${went[outcome] ?? `${many} got a whole answer.`}${back}`;
+  return `${went[outcome] ?? `${many} ended.`}${back}`;
 }
 
 function reasonOf(seen: RoundSeen): Reason | null {

@@ -10,7 +10,8 @@ export function notShown({ fault, sent, expected }: Scenario, seen: RoundSeen): 
   const [first] = seen.answers;
   if (sent === 'image' && first?.end === 'whole')
     return na('This model reads pictures, so there is nothing to refuse.');
-  if (sent === 'tool_call' && seen.answers.every(({ toolCalls, end }) => toolCalls === 0 && end === 'whole'))
+  const ended = seen.answers.every(({ end }) => end === 'whole' || end === 'error');
+  if (sent === 'tool_call' && ended && seen.answers.every(({ toolCalls }) => toolCalls === 0))
     return na('The model made no tool call.');
   const wentThrough = seen.answers.length > 0 && seen.answers.every(({ end }) => end === 'whole');
   if (expected === 'moved' && seen.failedMs === null && wentThrough) {
