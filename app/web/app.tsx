@@ -1,6 +1,7 @@
 import { LinkBanner, RefusedNote, UpdatedNote } from './parts/link-note.tsx';
 import { Shell } from './parts/shell.tsx';
 import { announcement, away, link, route, updated, view } from './state/app.ts';
+import { Checkup } from './views/checkup.tsx';
 import { Connect } from './views/connect.tsx';
 import { Events } from './views/events.tsx';
 import { Home } from './views/home.tsx';
@@ -45,5 +46,7 @@ function Current() {
       return <Events filter={route.value.filter} />;
     case 'connect':
       return <Connect />;
+    case 'checkup':
+      return <Checkup />;
   }
 }

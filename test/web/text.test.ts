@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { DRILL_SCENARIOS } from '../../app/core/drill.ts';
 import { FACT_TYPES, type Fact, type FactType } from '../../app/core/facts.ts';
 import type { Reason } from '../../app/core/types.ts';
 import type { Text } from '../../app/web/text/en.ts';
@@ -35,6 +36,7 @@ function variants(type: FactType): readonly Fact[] {
     value: 'cpu',
   } as const;
   const why = ['idle', 'command', 'mode', 'config', 'room', 'failed', 'recovered', 'shutdown'] as const;
+  const verdicts = ['passed', 'failed', 'not_applicable'] as const;
   const modes = ['auto', 'gpu', 'cpu', 'off'] as const;
   return [
     bare,
@@ -42,6 +44,8 @@ function variants(type: FactType): readonly Fact[] {
     ...REASONS.map((reason) => ({ ...full, reason })),
     ...why.map((one) => ({ ...full, why: one })),
     ...modes.map((mode) => ({ ...full, mode })),
+    ...DRILL_SCENARIOS.map((scenario) => ({ ...full, scenario })),
+    ...verdicts.map((verdict) => ({ ...full, verdict })),
     { ...full, requestIds: ['a'] },
     { ...full, vram: 0 },
   ];

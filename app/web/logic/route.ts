@@ -5,7 +5,8 @@ import { EVENT_GROUPS } from './events.ts';
 export type Route =
   | { readonly view: 'home' }
   | { readonly view: 'events'; readonly filter: EventFilter }
-  | { readonly view: 'connect' };
+  | { readonly view: 'connect' }
+  | { readonly view: 'checkup' };
 
 export const NO_FILTER: EventFilter = { model: '', group: '', search: '' };
 
@@ -27,6 +28,8 @@ export function parseRoute(hash: string): Route {
     }
     case 'connect':
       return { view: 'connect' };
+    case 'checkup':
+      return { view: 'checkup' };
     default:
       return { view: 'home' };
   }

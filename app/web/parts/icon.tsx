@@ -76,6 +76,16 @@ const SHAPES = {
       stroke-linecap="round"
     />
   ),
+  pulse: (
+    <path
+      d="M2.500 10.500h3.700L8.300 5l3.400 10 2.100-4.500h3.700"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.7"
+      stroke-linejoin="round"
+      stroke-linecap="round"
+    />
+  ),
 } as const;
 
 export type Shape = keyof typeof SHAPES;

@@ -34,6 +34,7 @@ const VIEWS: readonly { readonly route: Route; readonly shape: Shape }[] = [
   { route: { view: 'home' }, shape: 'home' },
   { route: { view: 'events', filter: NO_FILTER }, shape: 'list' },
   { route: { view: 'connect' }, shape: 'plug' },
+  { route: { view: 'checkup' }, shape: 'pulse' },
 ];
 
 function Navigation() {

@@ -1,8 +1,10 @@
 /**
  * Facts and reasons in English. State first, then cause, then next step.
  */
+
 import type { Fact } from '../../core/facts.ts';
 import type { Placement } from '../../core/types.ts';
+import { enDrill } from './en-drill.ts';
 import type { Format } from './format.ts';
 import type { FactPhrases, ReasonPhrases } from './phrases.ts';
 import { requestCount } from './phrases.ts';
@@ -135,9 +137,9 @@ export const enFacts: FactPhrases = {
       : `${name(f)} was not loaded${because(f)}.${detail(f)}`,
   duplicate_model: (f) => `${name(f)} is loaded twice, here and by another program.${detail(f)}`,
   drill_started: (f) =>
-    `A drill began${f.model === undefined ? '' : ` on ${f.model}`}: a failure on purpose.`,
+    `A drill began${f.model === undefined ? '' : ` on ${f.model}`}: ${f.scenario === undefined ? 'a failure on purpose' : enDrill.names[f.scenario]}.`,
   drill_finished: (f, format) =>
-    `The drill${f.model === undefined ? '' : ` on ${f.model}`} is over${f.seconds === undefined ? '' : ` after ${format.duration(f.seconds)}`}.${detail(f)}`,
+    `The drill${f.model === undefined ? '' : ` on ${f.model}`} is over${f.seconds === undefined ? '' : ` after ${format.duration(f.seconds)}`}${f.verdict === undefined ? '' : `: ${enDrill.verdicts[f.verdict]}`}.${detail(f)}`,
   mode_changed: (f) =>
     f.mode === undefined
       ? `${name(f)} has another mode.`

@@ -2,6 +2,7 @@
  * English, and the shape that every other language has.
  */
 import type { Placement } from '../../core/types.ts';
+import { enDrill } from './en-drill.ts';
 import { enFacts, enReasons, place } from './en-facts.ts';
 import type { ErrorPhrases } from './errors.ts';
 import type { ProblemPhrases } from './problems.ts';
@@ -9,7 +10,14 @@ import type { ProblemPhrases } from './problems.ts';
 const plural = (n: number, one: string, many: string) => `${n} ${n === 1 ? one : many}`;
 
 export const en = {
-  nav: { label: 'Views', home: 'Home', events: 'Events', connect: 'Connect', skip: 'Skip to the content' },
+  nav: {
+    label: 'Views',
+    home: 'Home',
+    events: 'Events',
+    connect: 'Connect',
+    checkup: 'Check-up',
+    skip: 'Skip to the content',
+  },
   language: 'Language',
   version: (version: string) => `Llamastead ${version}`,
   facts: enFacts,
@@ -192,6 +200,7 @@ export const en = {
       drill: 'Drills',
     },
   },
+  drill: enDrill,
   chat: {
     model: 'Model',
     placeholder: 'Ask something…',

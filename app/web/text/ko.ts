@@ -1,11 +1,19 @@
 /** Korean. A name is followed by 모델, so that its particles are always right. */
 import type { Text } from './en.ts';
 import { koErrors } from './ko-errors.ts';
+import { koDrill } from './ko-drill.ts';
 import { koFacts, koReasons, koPlace as place } from './ko-facts.ts';
 import { koProblems } from './ko-problems.ts';
 
 export const ko: Text = {
-  nav: { label: '화면', home: '홈', events: '이벤트', connect: '연결', skip: '본문으로 건너뛰기' },
+  nav: {
+    label: '화면',
+    home: '홈',
+    events: '이벤트',
+    connect: '연결',
+    checkup: '점검',
+    skip: '본문으로 건너뛰기',
+  },
   language: '언어',
   version: (version) => `Llamastead ${version}`,
   facts: koFacts,
@@ -183,6 +191,7 @@ export const ko: Text = {
       drill: '장애 훈련',
     },
   },
+  drill: koDrill,
   chat: {
     model: '모델',
     placeholder: '무엇이든 물어보세요…',

@@ -1,9 +1,11 @@
 /** Facts and reasons in Chinese: a space between Han and Latin or digits, full-width punctuation. */
+
 import type { Fact } from '../../core/facts.ts';
 import type { Placement } from '../../core/types.ts';
 import type { Format } from './format.ts';
 import type { FactPhrases, ReasonPhrases } from './phrases.ts';
 import { requestCount } from './phrases.ts';
+import { zhDrill } from './zh-drill.ts';
 
 export const zhReasons: ReasonPhrases = {
   out_of_memory: '内存不足',
@@ -137,9 +139,10 @@ export const zhFacts: FactPhrases = {
       ? `未加载 ${name(f)}：需要 ${format.memory(f.need)}，而模型还可用的只有 ${format.memory(f.room)}。`
       : `未加载 ${name(f)}${because(f)}。${detail(f)}`,
   duplicate_model: (f) => `${name(f)} 被重复加载：另一个程序也加载了它。${detail(f)}`,
-  drill_started: (f) => `${f.model === undefined ? '' : `${f.model} 的`}故障演练已开始：这是有意制造的故障。`,
+  drill_started: (f) =>
+    `${f.model === undefined ? '' : `${f.model} 的`}故障演练已开始：${f.scenario === undefined ? '这是有意制造的故障' : zhDrill.names[f.scenario]}。`,
   drill_finished: (f, format) =>
-    `${f.model === undefined ? '' : `${f.model} 的`}故障演练已结束${f.seconds === undefined ? '' : `，用时 ${format.duration(f.seconds)}`}。${detail(f)}`,
+    `${f.model === undefined ? '' : `${f.model} 的`}故障演练已结束${f.seconds === undefined ? '' : `，用时 ${format.duration(f.seconds)}`}${f.verdict === undefined ? '' : `，结果：${zhDrill.verdicts[f.verdict]}`}。${detail(f)}`,
   mode_changed: (f) => (f.mode === undefined ? `${name(f)} 的模式已更改。` : `${name(f)} ${MODES[f.mode]}。`),
   setting_changed: (f) =>
     `设置已更改${f.key === undefined ? '' : `：${f.key}${f.value === undefined ? '' : ` = ${String(f.value)}`}`}。`,

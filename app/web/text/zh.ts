@@ -1,11 +1,13 @@
 /** Chinese (simplified): a space between Han and Latin or digits, full-width punctuation. */
+
 import type { Text } from './en.ts';
 import { zhErrors } from './zh-errors.ts';
+import { zhDrill } from './zh-drill.ts';
 import { zhPlace as place, zhFacts, zhReasons } from './zh-facts.ts';
 import { zhProblems } from './zh-problems.ts';
 
 export const zh: Text = {
-  nav: { label: '视图', home: '首页', events: '事件', connect: '连接', skip: '跳到正文' },
+  nav: { label: '视图', home: '首页', events: '事件', connect: '连接', checkup: '检查', skip: '跳到正文' },
   language: '语言',
   version: (version) => `Llamastead ${version}`,
   facts: zhFacts,
@@ -179,6 +181,7 @@ export const zh: Text = {
       drill: '故障演练',
     },
   },
+  drill: zhDrill,
   chat: {
     model: '模型',
     placeholder: '问点什么…',
