@@ -1,5 +1,6 @@
 import type { DrillVerdict } from '../../core/drill.ts';
 import type { DrillReport, DrillRound } from '../../core/drill-report.ts';
+import type { Reason } from '../../core/types.ts';
 import type { EventTone } from '../logic/events.ts';
 import { format, text } from '../state/app.ts';
 import { EventIcon } from './icon.tsx';
@@ -31,16 +32,17 @@ export function DrillReportLine({ report }: { report: DrillReport }) {
             <Round key={String(round.stream)} round={round} />
           ))}
           {report.rounds.length > 0 && (
-            <dl class="drill-values">
-              <dt>{words.others}</dt>
-              <dd>
-                {others.untouched
-                  ? words.untouched(others.compared)
-                  : words.changed(others.changed.map(({ name }) => name).join(', '))}
-              </dd>
-              {memoryLow !== null && <dt>{words.memoryLow}</dt>}
-              {memoryLow !== null && <dd>{format.value.memory(memoryLow)}</dd>}
-            </dl>
+            <Values
+              values={[
+                [
+                  words.others,
+                  others.untouched
+                    ? words.untouched(others.compared)
+                    : words.changed(others.changed.map(({ name }) => name).join(', ')),
+                ],
+                ...(memoryLow === null ? [] : [[words.memoryLow, format.value.memory(memoryLow)] as const]),
+              ]}
+            />
           )}
           <h3>{words.why}</h3>
           <p lang="en">{report.why}</p>
@@ -69,21 +71,32 @@ function Round({ round }: { round: DrillRound }) {
       <h3>
         {round.stream ? words.stream : words.whole}: {words.verdicts[round.verdict]}
       </h3>
-      <dl class="drill-values">
-        {valuesOf(round).map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Values values={valuesOf(round)} />
     </>
   );
 }
 
+function Values({ values }: { values: readonly (readonly [string, string])[] }) {
+  return (
+    <dl class="drill-values">
+      {values.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** From outside of the model means here: by the drill. */
+function causeOf(reason: Reason): string {
+  return reason === 'killed_outside' ? text.value.drill.killed : text.value.reasons[reason];
+}
+
 /** What has a value, in the order in which it happened. */
 function valuesOf(round: DrillRound): [string, string][] {
-  const { drill: words, places, reasons } = text.value;
+  const { drill: words, places } = text.value;
   const seconds = (name: string, value: number | null): [string, string][] =>
     value === null ? [] : [[name, format.value.duration(value)]];
   const kept = [
@@ -93,7 +106,7 @@ function valuesOf(round: DrillRound): [string, string][] {
   ];
   return [
     ...seconds(words.firstFailure, round.firstFailure),
-    ...(round.reason === null ? [] : [[words.reason, reasons[round.reason]] as [string, string]]),
+    ...(round.reason === null ? [] : [[words.reason, causeOf(round.reason)] as [string, string]]),
     ...(round.from === null || round.to === null
       ? []
       : [[words.moved, words.fromTo(places[round.from], places[round.to])] as [string, string]]),

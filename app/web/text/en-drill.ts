@@ -66,6 +66,7 @@ export const enDrill = {
   moved: 'Moved',
   fromTo: (from: string, to: string) => `${from} to ${to}`,
   reason: 'Cause',
+  killed: 'the drill killed it',
   cpuStart: 'Fallback started in',
   ranAlready: 'ran already',
   firstToken: 'First word after',

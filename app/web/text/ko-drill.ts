@@ -55,6 +55,7 @@ export const koDrill: DrillText = {
   moved: '옮긴 곳',
   fromTo: (from, to) => `${from}에서 ${to}로`,
   reason: '원인',
+  killed: '훈련이 강제 종료함',
   cpuStart: '대체 시작 시간',
   ranAlready: '이미 실행 중',
   firstToken: '첫 단어까지',

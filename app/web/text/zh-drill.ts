@@ -53,6 +53,7 @@ export const zhDrill: DrillText = {
   moved: '转移',
   fromTo: (from, to) => `${from} 到 ${to}`,
   reason: '原因',
+  killed: '被演练强制结束',
   cpuStart: '备用启动用时',
   ranAlready: '早已运行',
   firstToken: '首个词用时',
