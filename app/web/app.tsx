@@ -1,8 +1,9 @@
+import { signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { LinkBanner, RefusedNote, UpdatedNote } from './parts/link-note.tsx';
 import { Shell } from './parts/shell.tsx';
 import { announcement, away, link, route, updated, view } from './state/app.ts';
-import { Checkup } from './views/checkup.tsx';
-import { Connect } from './views/connect.tsx';
 import { Events } from './views/events.tsx';
 import { Home } from './views/home.tsx';
 import { Login } from './views/login.tsx';
@@ -45,8 +46,30 @@ function Current() {
     case 'events':
       return <Events filter={route.value.filter} />;
     case 'connect':
-      return <Connect />;
+      return <Later name="connect" />;
     case 'checkup':
-      return <Checkup />;
+      return <Later name="checkup" />;
   }
+}
+
+type View = () => JSX.Element;
+
+/** Views that few open: their scripts are loaded when somebody does. */
+const LATER: Readonly<Record<'connect' | 'checkup', () => Promise<View>>> = {
+  connect: async () => (await import('./views/connect.tsx')).Connect,
+  checkup: async () => (await import('./views/checkup.tsx')).Checkup,
+};
+const loaded = signal<Partial<Record<keyof typeof LATER, View>>>({});
+
+function Later({ name }: { name: keyof typeof LATER }) {
+  useEffect(() => {
+    LATER[name]()
+      .then((view) => {
+        loaded.value = { ...loaded.value, [name]: view };
+      })
+      // The server is away, as the page says; the next visit tries again.
+      .catch(() => {});
+  }, [name]);
+  const Loaded = loaded.value[name];
+  return Loaded === undefined ? <Waiting /> : <Loaded />;
 }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { DRILL_SCENARIOS } from '../../app/core/drill.ts';
 import { FACT_TYPES, type Fact, type FactType } from '../../app/core/facts.ts';
 import type { Reason } from '../../app/core/types.ts';
+import { loadDrillText } from '../../app/web/text/drill-text.ts';
 import type { Text } from '../../app/web/text/en.ts';
 import { createFormat, LANGUAGES, type Language } from '../../app/web/text/format.ts';
 import { phraseProblem } from '../../app/web/text/problems.ts';
@@ -50,6 +51,18 @@ function variants(type: FactType): readonly Fact[] {
     { ...full, vram: 0 },
   ];
 }
+
+it('drills are said whole in every language', async () => {
+  for (const language of LANGUAGES) {
+    const words = await loadDrillText(language);
+    assert.ok(leaves(words) > 60);
+    for (const scenario of DRILL_SCENARIOS) {
+      const said = words.stops[scenario]('chat');
+      assert.match(said, /[.。]$/);
+      if (language === 'ko' && said.includes('chat')) assert.match(said, /chat 모델/);
+    }
+  }
+});
 
 it('a waiting request is said with its place in every language', () => {
   for (const language of LANGUAGES) {

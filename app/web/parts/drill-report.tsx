@@ -3,6 +3,7 @@ import type { DrillReport, DrillRound } from '../../core/drill-report.ts';
 import type { Reason } from '../../core/types.ts';
 import type { EventTone } from '../logic/events.ts';
 import { format, text } from '../state/app.ts';
+import { drillText } from '../state/drills.ts';
 import { EventIcon } from './icon.tsx';
 
 const TONES: Readonly<Record<DrillVerdict, EventTone>> = {
@@ -13,7 +14,7 @@ const TONES: Readonly<Record<DrillVerdict, EventTone>> = {
 
 /** One report: the verdict in a line, its values behind it. */
 export function DrillReportLine({ report }: { report: DrillReport }) {
-  const words = text.value.drill;
+  const words = drillText.value;
   const { others, memoryLow, measured } = report;
   const when = `${format.value.day(report.startedAt)} ${format.value.clock(report.startedAt)}`;
   return (
@@ -65,7 +66,7 @@ export function DrillReportLine({ report }: { report: DrillReport }) {
 }
 
 function Round({ round }: { round: DrillRound }) {
-  const words = text.value.drill;
+  const words = drillText.value;
   return (
     <>
       <h3>
@@ -91,12 +92,13 @@ function Values({ values }: { values: readonly (readonly [string, string])[] }) 
 
 /** From outside of the model means here: by the drill. */
 function causeOf(reason: Reason): string {
-  return reason === 'killed_outside' ? text.value.drill.killed : text.value.reasons[reason];
+  return reason === 'killed_outside' ? drillText.value.killed : text.value.reasons[reason];
 }
 
 /** What has a value, in the order in which it happened. */
 function valuesOf(round: DrillRound): [string, string][] {
-  const { drill: words, places } = text.value;
+  const words = drillText.value;
+  const { places } = text.value;
   const seconds = (name: string, value: number | null): [string, string][] =>
     value === null ? [] : [[name, format.value.duration(value)]];
   const kept = [

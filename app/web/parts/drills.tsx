@@ -1,7 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
 import { DRILL_SCENARIOS, type DrillScenario } from '../../core/drill.ts';
-import { away, format, serverNow, text, view } from '../state/app.ts';
-import { asking, drillError, reports, runDrill, watchReports } from '../state/drills.ts';
+import { away, format, serverNow, view } from '../state/app.ts';
+import {
+  asking,
+  drillError,
+  drillText,
+  followLanguage,
+  reports,
+  runDrill,
+  watchReports,
+} from '../state/drills.ts';
 import { Confirm } from './confirm.tsx';
 import { DrillReportLine } from './drill-report.tsx';
 
@@ -11,8 +19,9 @@ const OFFERED = DRILL_SCENARIOS.filter((name) => name !== 'controller-restart');
 
 /** Fails a model on purpose, after asking, and shows the last reports. */
 export function Drills() {
-  const words = text.value.drill;
+  const words = drillText.value;
   const models = (view.value?.models ?? []).filter(({ task, mode }) => task === 'chat' && mode !== 'off');
+  useEffect(followLanguage, []);
   useEffect(watchReports, []);
   return (
     <section class="card drills" aria-labelledby="drills-title">
@@ -34,7 +43,7 @@ export function Drills() {
 }
 
 function DrillForm({ models }: { models: readonly string[] }) {
-  const words = text.value.drill;
+  const words = drillText.value;
   const [scenario, setScenario] = useState<DrillScenario>('kill');
   const [chosen, setModel] = useState('');
   const [confirming, setConfirming] = useState(false);
@@ -91,7 +100,7 @@ function DrillForm({ models }: { models: readonly string[] }) {
 
 /** What runs now, in words; nothing: no drill does. */
 function status(): string {
-  const words = text.value.drill;
+  const words = drillText.value;
   const drill = view.value?.drill ?? null;
   if (drill === null) return asking.value ? words.starting : '';
   const seconds = Math.max(0, (serverNow.value - Date.parse(drill.since)) / 1000);
@@ -101,7 +110,7 @@ function status(): string {
 function Reports() {
   const known = reports.value;
   if (known === null) return null;
-  if (known.length === 0) return <p class="muted">{text.value.drill.none}</p>;
+  if (known.length === 0) return <p class="muted">{drillText.value.none}</p>;
   return (
     <ol class="event-list">
       {known.slice(0, SHOWN).map((report) => (

@@ -3,7 +3,23 @@ import { effect, signal } from '@preact/signals';
 import type { DrillScenario } from '../../core/drill.ts';
 import type { DrillReport } from '../../core/drill-report.ts';
 import { errorMessage } from '../logic/chat.ts';
-import { away, text, view } from './app.ts';
+import { loadDrillText } from '../text/drill-text.ts';
+import { type DrillText, enDrill } from '../text/en-drill.ts';
+import { away, language, text, view } from './app.ts';
+
+export const drillText = signal<DrillText>(enDrill);
+
+/** Follows the page's language; where the words can't be had, the last ones stay. The returned function ends it. */
+export function followLanguage(): () => void {
+  return effect(() => {
+    const wanted = language.value;
+    loadDrillText(wanted)
+      .then((words) => {
+        if (language.value === wanted) drillText.value = words;
+      })
+      .catch(() => {});
+  });
+}
 
 /** Newest first; null: not read yet. */
 export const reports = signal<readonly DrillReport[] | null>(null);
@@ -37,7 +53,7 @@ export async function runDrill(scenario: DrillScenario, model: string): Promise<
     if (response.status === 200) await readReports();
     else if (!response.ok) {
       const told = errorMessage(await response.json().catch(() => null));
-      drillError.value = told ?? text.value.command.failed(text.value.drill.run);
+      drillError.value = told ?? text.value.command.failed(drillText.value.run);
     }
   } catch {
     drillError.value = text.value.command.unreachable;
@@ -51,6 +67,6 @@ async function readReports(): Promise<void> {
     if (!response.ok) throw new Error();
     reports.value = ((await response.json()) as { readonly reports: readonly DrillReport[] }).reports;
   } catch {
-    drillError.value = text.value.drill.notRead;
+    drillError.value = drillText.value.notRead;
   }
 }

@@ -4,7 +4,6 @@
 
 import type { Fact } from '../../core/facts.ts';
 import type { Placement } from '../../core/types.ts';
-import { enDrill } from './en-drill.ts';
 import type { Format } from './format.ts';
 import type { FactPhrases, ReasonPhrases } from './phrases.ts';
 import { requestCount } from './phrases.ts';
@@ -100,6 +99,8 @@ function unloaded(fact: Fact, format: Format): string {
   }
 }
 
+const VERDICTS = { passed: 'passed', failed: 'failed', not_applicable: 'not applicable' } as const;
+
 export const enFacts: FactPhrases = {
   model_loading: (f) => `${name(f)} is starting ${on(f)}.`,
   model_loaded: (f, format) => `${name(f)} is ready ${on(f)}.${loadFigures(f, format)}`,
@@ -137,9 +138,9 @@ export const enFacts: FactPhrases = {
       : `${name(f)} was not loaded${because(f)}.${detail(f)}`,
   duplicate_model: (f) => `${name(f)} is loaded twice, here and by another program.${detail(f)}`,
   drill_started: (f) =>
-    `A drill began${f.model === undefined ? '' : ` on ${f.model}`}: ${f.scenario === undefined ? 'a failure on purpose' : enDrill.names[f.scenario]}.`,
+    `A drill began${f.model === undefined ? '' : ` on ${f.model}`}: a failure on purpose${f.scenario === undefined ? '' : ` (${f.scenario})`}.`,
   drill_finished: (f, format) =>
-    `The drill${f.model === undefined ? '' : ` on ${f.model}`} is over${f.seconds === undefined ? '' : ` after ${format.duration(f.seconds)}`}${f.verdict === undefined ? '' : `: ${enDrill.verdicts[f.verdict]}`}.${detail(f)}`,
+    `The drill${f.model === undefined ? '' : ` on ${f.model}`} is over${f.seconds === undefined ? '' : ` after ${format.duration(f.seconds)}`}${f.verdict === undefined ? '' : `: ${VERDICTS[f.verdict]}`}.${detail(f)}`,
   mode_changed: (f) =>
     f.mode === undefined
       ? `${name(f)} has another mode.`

@@ -2,7 +2,6 @@
  * English, and the shape that every other language has.
  */
 import type { Placement } from '../../core/types.ts';
-import { enDrill } from './en-drill.ts';
 import { enFacts, enReasons, place } from './en-facts.ts';
 import type { ErrorPhrases } from './errors.ts';
 import type { ProblemPhrases } from './problems.ts';
@@ -200,7 +199,6 @@ export const en = {
       drill: 'Drills',
     },
   },
-  drill: enDrill,
   chat: {
     model: 'Model',
     placeholder: 'Ask something…',

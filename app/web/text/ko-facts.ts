@@ -6,7 +6,6 @@
 import type { Fact } from '../../core/facts.ts';
 import type { Placement } from '../../core/types.ts';
 import type { Format } from './format.ts';
-import { koDrill } from './ko-drill.ts';
 import type { FactPhrases, ReasonPhrases } from './phrases.ts';
 import { requestCount } from './phrases.ts';
 
@@ -107,6 +106,8 @@ const MODES = {
   off: '을 껐습니다',
 };
 
+const VERDICTS = { passed: '통과', failed: '실패', not_applicable: '해당 없음' } as const;
+
 export const koFacts: FactPhrases = {
   model_loading: (f) => `${name(f)}을 ${at(f)}시작하고 있습니다.`,
   model_loaded: (f, format) => `${name(f)}이 ${at(f)}준비됐습니다.${loadFigures(f, format)}`,
@@ -142,9 +143,9 @@ export const koFacts: FactPhrases = {
       : `${name(f)}을 로드하지 않았습니다.${because(f)}${detail(f)}`,
   duplicate_model: (f) => `${name(f)}이 다른 프로그램에도 로드되어 있습니다.${detail(f)}`,
   drill_started: (f) =>
-    `${f.model === undefined ? '' : `${name(f)}의 `}장애 훈련을 시작했습니다. ${f.scenario === undefined ? '일부러 장애를 일으킵니다' : `내용: ${koDrill.names[f.scenario]}`}.`,
+    `${f.model === undefined ? '' : `${name(f)}의 `}장애 훈련을 시작했습니다. 일부러 장애를 일으킵니다${f.scenario === undefined ? '' : ` (${f.scenario})`}.`,
   drill_finished: (f, format) =>
-    `${f.model === undefined ? '' : `${name(f)}의 `}장애 훈련이 ${f.seconds === undefined ? '' : `${format.duration(f.seconds)} 만에 `}끝났습니다.${f.verdict === undefined ? '' : ` 결과: ${koDrill.verdicts[f.verdict]}.`}${detail(f)}`,
+    `${f.model === undefined ? '' : `${name(f)}의 `}장애 훈련이 ${f.seconds === undefined ? '' : `${format.duration(f.seconds)} 만에 `}끝났습니다.${f.verdict === undefined ? '' : ` 결과: ${VERDICTS[f.verdict]}.`}${detail(f)}`,
   mode_changed: (f) =>
     f.mode === undefined ? `${name(f)}의 모드가 바뀌었습니다.` : `${name(f)}${MODES[f.mode]}.`,
   setting_changed: (f) =>

@@ -1,7 +1,6 @@
 /** Korean. A name is followed by 모델, so that its particles are always right. */
 import type { Text } from './en.ts';
 import { koErrors } from './ko-errors.ts';
-import { koDrill } from './ko-drill.ts';
 import { koFacts, koReasons, koPlace as place } from './ko-facts.ts';
 import { koProblems } from './ko-problems.ts';
 
@@ -191,7 +190,6 @@ export const ko: Text = {
       drill: '장애 훈련',
     },
   },
-  drill: koDrill,
   chat: {
     model: '모델',
     placeholder: '무엇이든 물어보세요…',

@@ -5,7 +5,6 @@ import type { Placement } from '../../core/types.ts';
 import type { Format } from './format.ts';
 import type { FactPhrases, ReasonPhrases } from './phrases.ts';
 import { requestCount } from './phrases.ts';
-import { zhDrill } from './zh-drill.ts';
 
 export const zhReasons: ReasonPhrases = {
   out_of_memory: '内存不足',
@@ -102,6 +101,8 @@ const MODES = {
   off: '已关闭',
 };
 
+const VERDICTS = { passed: '通过', failed: '未通过', not_applicable: '不适用' } as const;
+
 export const zhFacts: FactPhrases = {
   model_loading: (f) => `正在${at(f)}启动 ${name(f)}。`,
   model_loaded: (f, format) =>
@@ -140,9 +141,9 @@ export const zhFacts: FactPhrases = {
       : `未加载 ${name(f)}${because(f)}。${detail(f)}`,
   duplicate_model: (f) => `${name(f)} 被重复加载：另一个程序也加载了它。${detail(f)}`,
   drill_started: (f) =>
-    `${f.model === undefined ? '' : `${f.model} 的`}故障演练已开始：${f.scenario === undefined ? '这是有意制造的故障' : zhDrill.names[f.scenario]}。`,
+    `${f.model === undefined ? '' : `${f.model} 的`}故障演练已开始：这是有意制造的故障${f.scenario === undefined ? '' : `（${f.scenario}）`}。`,
   drill_finished: (f, format) =>
-    `${f.model === undefined ? '' : `${f.model} 的`}故障演练已结束${f.seconds === undefined ? '' : `，用时 ${format.duration(f.seconds)}`}${f.verdict === undefined ? '' : `，结果：${zhDrill.verdicts[f.verdict]}`}。${detail(f)}`,
+    `${f.model === undefined ? '' : `${f.model} 的`}故障演练已结束${f.seconds === undefined ? '' : `，用时 ${format.duration(f.seconds)}`}${f.verdict === undefined ? '' : `，结果：${VERDICTS[f.verdict]}`}。${detail(f)}`,
   mode_changed: (f) => (f.mode === undefined ? `${name(f)} 的模式已更改。` : `${name(f)} ${MODES[f.mode]}。`),
   setting_changed: (f) =>
     `设置已更改${f.key === undefined ? '' : `：${f.key}${f.value === undefined ? '' : ` = ${String(f.value)}`}`}。`,

@@ -1,8 +1,6 @@
 /** Chinese (simplified): a space between Han and Latin or digits, full-width punctuation. */
-
 import type { Text } from './en.ts';
 import { zhErrors } from './zh-errors.ts';
-import { zhDrill } from './zh-drill.ts';
 import { zhPlace as place, zhFacts, zhReasons } from './zh-facts.ts';
 import { zhProblems } from './zh-problems.ts';
 
@@ -181,7 +179,6 @@ export const zh: Text = {
       drill: '故障演练',
     },
   },
-  drill: zhDrill,
   chat: {
     model: '模型',
     placeholder: '问点什么…',

@@ -69,4 +69,4 @@ export function busyHistory(): readonly Fact[] {
   ]);
 }
 
-export const VIEWS = ['home', 'events', 'connect'] as const;
+export const VIEWS = ['home', 'events', 'connect', 'checkup'] as const;
