@@ -14,11 +14,13 @@ export function onShutdown(out: Decision, state: State, now: Now): void {
 /** A rule of `settle`. */
 export function shutDown(out: Decision, state: State, now: Now): void {
   const { shutdown, policy } = state;
-  if (shutdown === null || shutdown.told) return;
+  if (shutdown === null) return;
+  // Also after the end of the grace: those that it cut off come back to wait for another attempt.
   for (const id of state.waiting) {
     const request = state.requests.get(id);
     if (request) refuseRequest(out, request, refusal('capacity', 'Llamastead is shutting down.', 10));
   }
+  if (shutdown.told) return;
   const overdue = now.mono >= shutdown.deadline;
   const keep = policy?.shutdown.instances === 'keep';
   for (const instance of state.instances.values()) {

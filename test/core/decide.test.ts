@@ -506,6 +506,16 @@ describe('an observation', () => {
 });
 
 describe('a shutdown', () => {
+  test('a request whose answer the end of the grace cuts off is told so, though it could be continued', () => {
+    const world = makeWorld({ policy: chat });
+    const cut = world.request();
+    world.submit({ type: 'shutdown' });
+    world.advance(25_000);
+    assert.ok(world.effects.some(({ type }) => type === 'close_connections'));
+    world.end(cut, RESET);
+    assert.equal(world.refusalOf(cut)?.code, 'capacity');
+  });
+
   test('tells waiting requests, lets running ones finish, stops the instances', () => {
     const world = makeWorld({ policy: chat });
     const [a, b, c] = [world.request(), world.request(), world.request()];
