@@ -4,7 +4,6 @@ import { useEffect } from 'preact/hooks';
 import { LinkBanner, RefusedNote, UpdatedNote } from './parts/link-note.tsx';
 import { Shell } from './parts/shell.tsx';
 import { announcement, away, link, route, updated, view } from './state/app.ts';
-import { Events } from './views/events.tsx';
 import { Home } from './views/home.tsx';
 import { Login } from './views/login.tsx';
 import { Waiting } from './views/waiting.tsx';
@@ -44,7 +43,7 @@ function Current() {
     case 'home':
       return <Home />;
     case 'events':
-      return <Events filter={route.value.filter} />;
+      return <Later name="events" />;
     case 'connect':
       return <Later name="connect" />;
     case 'checkup':
@@ -54,8 +53,9 @@ function Current() {
 
 type View = () => JSX.Element;
 
-/** Views that few open: their scripts are loaded when somebody does. */
-const LATER: Readonly<Record<'connect' | 'checkup', () => Promise<View>>> = {
+/** All but the first view: their scripts are loaded when somebody opens them. */
+const LATER: Readonly<Record<'events' | 'connect' | 'checkup', () => Promise<View>>> = {
+  events: async () => (await import('./views/events.tsx')).Events,
   connect: async () => (await import('./views/connect.tsx')).Connect,
   checkup: async () => (await import('./views/checkup.tsx')).Checkup,
 };

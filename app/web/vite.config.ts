@@ -11,5 +11,7 @@ export default defineConfig({
     // Named browsers keep `light-dark()` as it is; a year as target turns it into a long fallback.
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     modulePreload: { polyfill: false },
+    // What views share comes in one piece: many small ones compress badly.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 2 }] } } },
   },
 });

@@ -12,6 +12,7 @@ import {
 } from '../state/drills.ts';
 import { Confirm } from './confirm.tsx';
 import { DrillReportLine } from './drill-report.tsx';
+import { ErrorText } from './error-text.tsx';
 
 const SHOWN = 5;
 /** The controller cannot watch its own restart. */
@@ -31,7 +32,7 @@ export function Drills() {
       <p role="status">{status()}</p>
       {drillError.value !== null && (
         <p role="alert" class="drill-error">
-          {drillError.value}
+          <ErrorText error={drillError.value} />
         </p>
       )}
       <Reports />

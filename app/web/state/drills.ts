@@ -2,7 +2,7 @@
 import { effect, signal } from '@preact/signals';
 import type { DrillScenario } from '../../core/drill.ts';
 import type { DrillReport } from '../../core/drill-report.ts';
-import { errorMessage } from '../logic/chat.ts';
+import { errorOfResponse, ownWords, type ToldError } from '../logic/told-error.ts';
 import { loadDrillText } from '../text/drill-text.ts';
 import { type DrillText, enDrill } from '../text/en-drill.ts';
 import { away, language, text, view } from './app.ts';
@@ -24,7 +24,7 @@ export function followLanguage(): () => void {
 /** Newest first; null: not read yet. */
 export const reports = signal<readonly DrillReport[] | null>(null);
 /** Why the last drill did not run, or the reports could not be read. */
-export const drillError = signal<string | null>(null);
+export const drillError = signal<ToldError | null>(null);
 /** Asked for, and not begun yet. */
 export const asking = signal(false);
 
@@ -51,12 +51,10 @@ export async function runDrill(scenario: DrillScenario, model: string): Promise<
     });
     // What means nothing here is reported at once, without a drill that the state could show.
     if (response.status === 200) await readReports();
-    else if (!response.ok) {
-      const told = errorMessage(await response.json().catch(() => null));
-      drillError.value = told ?? text.value.command.failed(drillText.value.run);
-    }
+    else if (!response.ok)
+      drillError.value = await errorOfResponse(response, text.value.command.failed(drillText.value.run));
   } catch {
-    drillError.value = text.value.command.unreachable;
+    drillError.value = ownWords(text.value.command.unreachable);
   }
   asking.value = false;
 }
@@ -67,6 +65,6 @@ async function readReports(): Promise<void> {
     if (!response.ok) throw new Error();
     reports.value = ((await response.json()) as { readonly reports: readonly DrillReport[] }).reports;
   } catch {
-    drillError.value = drillText.value.notRead;
+    drillError.value = ownWords(drillText.value.notRead);
   }
 }

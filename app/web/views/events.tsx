@@ -1,14 +1,16 @@
 import { useSignal } from '@preact/signals';
-import { type Entry, type EventFilter, entries } from '../logic/events.ts';
+import { type Entry, entries } from '../logic/events.ts';
+import { NO_FILTER } from '../logic/route.ts';
 import { EventFilters } from '../parts/event-filters.tsx';
 import { EventLine, phrase } from '../parts/event-line.tsx';
-import { facts, firstView, format, serverNow, text } from '../state/app.ts';
+import { facts, firstView, format, route, serverNow, text } from '../state/app.ts';
 
 /** Rows in the document at once. */
 const PAGE = 200;
 
 /** All that happened, by day, newest first. The filter is the address, so that it can be a link. */
-export function Events({ filter }: { filter: EventFilter }) {
+export function Events() {
+  const filter = route.value.view === 'events' ? route.value.filter : NO_FILTER;
   const words = text.value.events;
   const page = useSignal(0);
   const found = entries(facts.value, filter, phrase);
