@@ -21,6 +21,11 @@ interface Shared {
 }
 
 const MODELS = ['a', 'b'];
+const tooLong = (tokens: number): Outcome => ({
+  kind: 'failed',
+  failure: { kind: 'http', status: 400, message: 'too long', overflow: { tokens, context: 512 } },
+  forwarded: 'nothing',
+});
 const name = fc.constantFrom(...MODELS);
 const outcomes: readonly Outcome[] = [
   COMPLETED,
@@ -33,16 +38,19 @@ const outcomes: readonly Outcome[] = [
   { kind: 'failed', failure: { kind: 'stall' }, forwarded: 'content' },
   { kind: 'failed', failure: { kind: 'http', status: 400, message: 'no' }, forwarded: 'nothing' },
   { kind: 'failed', failure: { kind: 'http', status: 500, message: 'Compute error.' }, forwarded: 'nothing' },
+  tooLong(1000),
+  tooLong(5000),
 ];
 
 const pick = <T>(items: readonly T[], index: number): T | undefined =>
   items[index % Math.max(1, items.length)];
 const running = (world: World) =>
   [...world.loop.state.requests.values()].filter((request) => request.phase.phase === 'running');
-/** One of them keeps its CPU warm. */
+/** One of them keeps its CPU warm. The CPU takes longer prompts than the GPU. */
 const entry = (each: string, more: Partial<Model> = {}) => {
   const standby = each === 'b' ? 'warm' : 'cached';
-  const profiles = { gpu: profile(each, 'gpu'), cpu: profile(each, 'cpu', { standby }) };
+  const gpu = profile(each, 'gpu', { context: 512 });
+  const profiles = { gpu, cpu: profile(each, 'cpu', { standby, context: 2048 }) };
   return model(each, { profiles, ...more });
 };
 const withPolicy = (keepLoaded: boolean, mode: Mode, only: string) =>
@@ -51,11 +59,18 @@ const withPolicy = (keepLoaded: boolean, mode: Mode, only: string) =>
 const steps: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
-    arbitrary: name.map(
-      (each): Step =>
-        (world) =>
-          void world.request({ model: each }),
-    ),
+    arbitrary: fc
+      .record({
+        model: name,
+        client: fc.constantFrom('x', 'y', 'z'),
+        background: fc.boolean(),
+        promptBytes: fc.constantFrom(0, 1_500, 5_000, 50_000),
+      })
+      .map(
+        (asked): Step =>
+          (world) =>
+            void world.request(asked),
+      ),
   },
   {
     weight: 6,
@@ -169,6 +184,7 @@ function run(sequence: readonly Step[]): World {
     needOf: ({ gpu }) => need(gpu === null ? 3 * GIB : GIB, gpu === null ? 0 : 4 * GIB),
     holdStarts: true,
     holdRemovals: true,
+    tokensOf: (id) => [null, 3, 1000, 5000][id % 4],
     startFails: () => (shared.startsFail ? { ...DEAD, log: ['ErrorOutOfDeviceMemory'] } : null),
   });
   let seen = 0;
