@@ -30,9 +30,12 @@ export function contextFor(tokens: number): number {
   return Math.ceil((tokens + 512) / 1024) * 1024;
 }
 
-/** Not counted yet, and by its bytes it may be too long for one of the model's placements. */
-export function mayBeTooLong({ tokens, promptBytes }: Request, model: Model): boolean {
-  if (tokens !== null || promptBytes === null) return false;
-  const most = promptBytes / LEAST_BYTES;
-  return Object.values(model.profiles).some((profile) => !fitsContext(most, profile));
+/** Tokens of a slot on the placement that has the fewest. */
+export function smallestContext(model: Model): number {
+  return Math.min(...Object.values(model.profiles).map(slotContext));
+}
+
+/** Not counted yet, and by its bytes it may be too long for so many tokens. */
+export function mayExceed({ tokens, promptBytes }: Request, context: number): boolean {
+  return tokens === null && promptBytes !== null && promptBytes / LEAST_BYTES >= context;
 }

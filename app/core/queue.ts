@@ -29,6 +29,7 @@ export function queueOrder(state: State, model: string, now: Now): Request[] {
     else chat.push(request);
   }
   if (head.length + chat.length + background.length < 2) return [...head, ...chat, ...background];
+  if (head.length + background.length === 0 && isOneClient(chat)) return chat;
   head.sort((a, b) => a.id - b.id);
   const line: Line = { order: [], running: runningByClient(state, model), turns: new Map() };
   for (const request of head) take(line, request);
@@ -85,6 +86,11 @@ function runningByClient(state: State, model: string): Map<string, number> {
     }
   }
   return running;
+}
+
+function isOneClient(requests: readonly Request[]): boolean {
+  const [first] = requests;
+  return requests.every(({ client }) => client === first?.client);
 }
 
 /** A line that is played: nobody's answer ends meanwhile. */

@@ -10,6 +10,7 @@ import { freeInstance, grant } from './grant.ts';
 import { hasFreeSlot } from './instance.ts';
 import { commandResult } from './on-command.ts';
 import { nextOutage } from './outage.ts';
+import { perModel } from './per-model.ts';
 import { allowedPlacements, breaker, choices } from './placement.ts';
 import { queueOrder } from './queue.ts';
 import { refusal, refuseRequest } from './refuse.ts';
@@ -18,7 +19,7 @@ import { shutDown } from './shutdown.ts';
 import { keepStandby, startAhead } from './standby.ts';
 import { estimate, prepare, pursue } from './starts.ts';
 import { instancesOf, isAwaited, type ModelState, type State } from './state.ts';
-import { suitedChoices } from './suited.ts';
+import { suitedChoices, takesUsual, usualPlacement } from './suited.ts';
 import { countPrompts, endTooLong, forgetTooLong } from './too-long.ts';
 import type { Model, Now } from './types.ts';
 import { unloadIdle, upkeep } from './upkeep.ts';
@@ -70,9 +71,9 @@ function endWaits(out: Decision, state: State, now: Now): void {
 
 function grantWaiting(out: Decision, state: State, now: Now): void {
   if (state.waiting.length === 0) return;
-  for (const name of new Set(state.waiting.map((id) => state.requests.get(id)?.model))) {
-    const model = state.policy?.models.get(name ?? '');
-    if (model === undefined || !instancesOf(state, model.name).some(hasFreeSlot)) continue;
+  for (const name of modelsWithRoom(state)) {
+    const model = state.policy?.models.get(name);
+    if (model === undefined) continue;
     for (const request of queueOrder(state, model.name, now)) {
       if (request.phase.phase !== 'waiting' || request.phase.notBefore > now.mono) continue;
       const instance = freeInstance(state, model, request, now);
@@ -81,6 +82,12 @@ function grantWaiting(out: Decision, state: State, now: Now): void {
       return;
     }
   }
+}
+
+function modelsWithRoom(state: State): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const instance of state.instances.values()) if (hasFreeSlot(instance)) names.add(instance.model);
+  return names;
 }
 
 /** Memory needs are estimated ahead, so that a failover finds its numbers ready. */
@@ -95,11 +102,14 @@ function fillNeeds(out: Decision, state: State, now: Now): void {
 }
 
 function startForRequests(out: Decision, state: State, now: Now): void {
+  const usualOf = perModel((model) => usualPlacement(state, model, now));
   for (const id of state.waiting) {
     const request = state.requests.get(id);
     const model = request && state.policy?.models.get(request.model);
     if (request === undefined || model === undefined) continue;
-    if (request.counting === 'asked') continue;
+    // Most requests wait for a slot of what is there: they need no search of their own.
+    const usual = usualOf(model);
+    if (request.counting === 'asked' || (usual !== null && takesUsual(request, model, usual))) continue;
     const pursuit = pursue(out, state, model, suitedChoices(state, model, request, now), now);
     if (pursuit.kind === 'none') giveUp(out, state, model, request, pursuit, now);
     if (!isEmpty(out)) return;

@@ -23,6 +23,8 @@ export type Unsuited =
       readonly leftMs: number;
     };
 
+const NO_HISTORY = { tried: new Set<Placement>(), continues: null };
+
 /** Null: it can. */
 export function unsuited(
   state: State,
@@ -55,6 +57,28 @@ export function suitedChoices(state: State, model: Model, request: Request, now:
     return profile === undefined || fitsContext(tokens, profile) ? 0 : 1;
   };
   return order.sort((a, b) => late(a) - late(b));
+}
+
+/**
+ * The placement that requests without a history take, where its instance is there or comes; null: each of them has
+ * to be looked at, since none is there, or the CPU stands in and may be too slow for some.
+ */
+export function usualPlacement(state: State, model: Model, now: Now): Placement | null {
+  const [first] = choices(state, model, NO_HISTORY, now.mono);
+  if (first === undefined || (first === 'cpu' && allowedPlacements(model)[0] !== 'cpu')) return null;
+  const there = instancesOf(state, model.name).some(
+    (one) => one.placement === first && one.phase.state !== 'stuck',
+  );
+  return there ? first : null;
+}
+
+/** Whether `suitedChoices` of this request surely begins with the usual placement. */
+export function takesUsual(request: Request, model: Model, usual: Placement): boolean {
+  if (request.tried.size > 0 || request.continues !== null || request.tokens !== null) return false;
+  if (usual === 'cpu' && request.ownDeadline) return false;
+  const profile = model.profiles[usual];
+  const tokens = likelyTokens(request);
+  return profile !== undefined && (tokens === null || fitsContext(tokens, profile));
 }
 
 /** Placements whose context the prompt does not exceed; all where it was not counted. */
@@ -111,6 +135,7 @@ function firstContentMs(
 function tooSlow(state: State, model: Model, request: Request, now: Now): Unsuited | null {
   // The first content of a text that goes on was in time.
   if (request.continues !== null) return null;
+  if (promptSpeed(state, model, 'cpu') === null) return null;
   if (!request.ownDeadline && allowedPlacements(model)[0] === 'cpu') return null;
   const ms = firstContentMs(state, model, request, 'cpu', now);
   const leftMs = request.deadlineAt - now.mono;

@@ -1,12 +1,13 @@
 /** Prompts that are too long for a context: counted while they wait, sent where they fit, or refused with numbers. */
 import type { Decision } from './changes.ts';
 import { wait } from './grant.ts';
-import { contextFor, likelyTokens, mayBeTooLong } from './prompt.ts';
+import { perModel } from './per-model.ts';
+import { contextFor, mayExceed, smallestContext } from './prompt.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import type { Outcome, Overflow, Refusal, Request, RequestId } from './request.ts';
 import { instancesOf, problemKey, type State } from './state.ts';
-import { tooLongEverywhere, unsuited } from './suited.ts';
-import type { Model, Now, Problem } from './types.ts';
+import { suitedChoices, tooLongEverywhere, unsuited, usualPlacement } from './suited.ts';
+import type { Model, Now, Placement, Problem } from './types.ts';
 
 const CODE = 'context_exceeded';
 /** A problem that one request showed is told for so long. */
@@ -25,13 +26,17 @@ export function onCounted(out: Decision, state: State, id: RequestId, tokens: nu
  */
 export function countPrompts(out: Decision, state: State, now: Now): void {
   if (state.waiting.length === 0) return;
+  const facts = perModel((model) => ({
+    smallest: smallestContext(model),
+    usual: usualPlacement(state, model, now),
+  }));
   const asked = new Set<string>();
   for (const { counting, model } of state.requests.values()) if (counting === 'asked') asked.add(model);
   for (const id of state.waiting) {
     const request = state.requests.get(id);
     const model = request && state.policy?.models.get(request.model);
     if (!request || !model || asked.has(model.name)) continue;
-    if (request.counting !== 'no' || !decides(state, model, request, now)) continue;
+    if (!isOpen(request) || !decides(state, model, request, facts(model), now)) continue;
     const ready = instancesOf(state, model.name).find((one) => one.phase.state === 'ready');
     if (ready === undefined) continue;
     out.changes.push({ type: 'count_asked', request: id });
@@ -40,9 +45,26 @@ export function countPrompts(out: Decision, state: State, now: Now): void {
   }
 }
 
-function decides(state: State, model: Model, request: Request, now: Now): boolean {
-  if (request.tokens !== null || likelyTokens(request) === null) return false;
-  return mayBeTooLong(request, model) || unsuited(state, model, request, 'cpu', now)?.why === 'slow';
+/** Its tokens are not known, and an instance could tell them. */
+function isOpen({ counting, tokens, promptBytes }: Request): boolean {
+  return counting === 'no' && tokens === null && promptBytes !== null;
+}
+
+function decides(
+  state: State,
+  model: Model,
+  request: Request,
+  { smallest, usual }: { readonly smallest: number; readonly usual: Placement | null },
+  now: Now,
+): boolean {
+  if (mayExceed(request, smallest)) return true;
+  // The CPU's speed is asked only where it would be its turn.
+  if (usual !== null && (usual !== 'cpu' || !request.ownDeadline)) return false;
+  return suitedChoices(state, model, request, now).length === 0 && isTooSlow(state, model, request, now);
+}
+
+function isTooSlow(state: State, model: Model, request: Request, now: Now): boolean {
+  return unsuited(state, model, request, 'cpu', now)?.why === 'slow';
 }
 
 /** A waiting request whose prompt fits nowhere ends. */
