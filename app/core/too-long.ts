@@ -10,6 +10,8 @@ import { suitedChoices, tooLongEverywhere, unsuited, usualPlacement } from './su
 import type { Model, Now, Placement, Problem } from './types.ts';
 
 const CODE = 'context_exceeded';
+/** A request that has less time left is judged by its bytes: the count may take it all. */
+const COUNT_MS = 1_000;
 /** A problem that one request showed is told for so long. */
 const TOLD_MS = 3_600_000;
 
@@ -60,6 +62,7 @@ function decides(
   if (mayExceed(request, smallest)) return true;
   // The CPU's speed is asked only where it would be its turn.
   if (usual !== null && (usual !== 'cpu' || !request.ownDeadline)) return false;
+  if (request.deadlineAt - now.mono < COUNT_MS) return false;
   return suitedChoices(state, model, request, now).length === 0 && isTooSlow(state, model, request, now);
 }
 

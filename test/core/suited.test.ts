@@ -198,6 +198,11 @@ describe('a CPU that is too slow', () => {
     assert.equal(world.grantOf(world.request({ promptBytes: 8_000, deadlineMs: 20_000 }))?.placement, 'cpu');
   });
 
+  test('is judged by its bytes where there is no time to count', () => {
+    const world = gpuOut({ tokensOf: () => undefined });
+    assert.equal(world.refusalOf(world.request({ promptBytes: 8_000, deadlineMs: 900 }))?.code, 'capacity');
+  });
+
   test('is faster where its prompt cache has most of what it is asked', () => {
     // A tenth of the prompt was read: 2000 tokens take 10 s.
     const world = gpuOut({}, timings(100, 5, 900));
