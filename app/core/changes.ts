@@ -8,7 +8,8 @@ import type { Instance, InstancePhase } from './instance.ts';
 import type { Reduction } from './reduction.ts';
 import type { Continuation, InstanceId, Refusal, Request, RequestId } from './request.ts';
 import type { Speed } from './speed.ts';
-import type { ModelState, Outage, PendingCommand, Recovery, Shutdown, Standby, Wanted } from './state.ts';
+import type { Standby } from './standby-state.ts';
+import type { ModelState, Outage, PendingCommand, Recovery, Shutdown, Wanted } from './state.ts';
 import type { HostMemory, Need, Placement, Policy, Problem } from './types.ts';
 
 export type Change =

@@ -4,7 +4,8 @@ import { due } from './fold-due.ts';
 import type { Folds } from './fold-types.ts';
 import { movingAverage } from './moving-average.ts';
 import { reducedPolicy } from './reduction.ts';
-import { type ModelState, NO_STANDBY, problemKey, type State } from './state.ts';
+import { NO_STANDBY } from './standby-state.ts';
+import { type ModelState, problemKey, type State } from './state.ts';
 import type { Policy } from './types.ts';
 
 /** Of profiles that a machine ever had; the oldest go first. */

@@ -5,13 +5,19 @@ import { refusal, refuseRequest } from './refuse.ts';
 import type { State } from './state.ts';
 import type { Now } from './types.ts';
 
+/** After the cut a llama-server ends in a moment; one that does not is killed 5 s later. */
+const REMOVAL_MS = 8_000;
+
 export function onShutdown(out: Decision, state: State, now: Now): void {
   if (state.shutdown !== null) return;
   const grace = state.policy?.shutdown.graceMs ?? 0;
-  out.changes.push({ type: 'shutdown_set', shutdown: { deadline: now.mono + grace, told: false } });
+  out.changes.push({
+    type: 'shutdown_set',
+    shutdown: { deadline: now.mono + grace, cut: false, told: false },
+  });
 }
 
-/** A rule of `settle`. */
+/** A rule of `settle`. What comes back to the line from an instance that was cut is told as well. */
 export function shutDown(out: Decision, state: State, now: Now): void {
   const { shutdown, policy } = state;
   if (shutdown === null) return;
@@ -21,16 +27,18 @@ export function shutDown(out: Decision, state: State, now: Now): void {
     if (request) refuseRequest(out, request, refusal('capacity', 'Llamastead is shutting down.', 10));
   }
   if (shutdown.told) return;
-  const overdue = now.mono >= shutdown.deadline;
   const keep = policy?.shutdown.instances === 'keep';
-  for (const instance of state.instances.values()) {
-    if (!keep) drain(out, instance, 'shutdown', now);
-    if (overdue && instance.leases.size > 0)
-      out.effects.push({ type: 'close_connections', instance: instance.id });
+  const instances = [...state.instances.values()];
+  if (!keep) for (const instance of instances) drain(out, instance, 'shutdown', now);
+  const busy = instances.filter((instance) => instance.leases.size > 0);
+  const overdue = now.mono >= shutdown.deadline;
+  if (overdue && !shutdown.cut) {
+    for (const { id } of busy) out.effects.push({ type: 'close_connections', instance: id });
+    const deadline = now.mono + REMOVAL_MS;
+    out.changes.push({ type: 'shutdown_set', shutdown: { ...shutdown, deadline, cut: true } });
+    return;
   }
-  const busy = [...state.instances.values()].some((instance) => instance.leases.size > 0);
-  const left = keep ? busy : state.instances.size > 0;
-  if (left && !overdue) return;
+  if ((keep ? busy.length : instances.length) > 0 && !overdue) return;
   out.changes.push({ type: 'shutdown_set', shutdown: { ...shutdown, told: true } });
   out.effects.push({ type: 'stopped' });
 }

@@ -7,8 +7,9 @@ import { fit, hostBytes } from './admission.ts';
 import { type Decision, isEmpty } from './changes.ts';
 import { allowedPlacements, breaker } from './placement.ts';
 import type { RequestId } from './request.ts';
+import type { Standby } from './standby-state.ts';
 import { prepare } from './starts.ts';
-import { instancesOf, type ModelState, type Standby, type State } from './state.ts';
+import { instancesOf, type ModelState, type State } from './state.ts';
 import type { Model, Now, Profile } from './types.ts';
 import type { ModelView } from './view.ts';
 

@@ -1,11 +1,11 @@
 /** The one state that the loop owns. Only `evolve` writes it. */
 
-import type { Fit } from './admission.ts';
 import type { Drill } from './drill.ts';
 import type { Instance } from './instance.ts';
 import type { Reduction } from './reduction.ts';
 import type { Command, InstanceId, Request, RequestId } from './request.ts';
 import type { Speed } from './speed.ts';
+import type { Standby } from './standby-state.ts';
 import type { HostMemory, Need, Now, Placement, Policy, Problem, Reason } from './types.ts';
 
 /** A placement that is out of service (circuit breaker): why, and when one probe may try it again. */
@@ -18,27 +18,6 @@ export interface Outage {
   /** Failures in a row; the wait grows with it. */
   readonly failures: number;
 }
-
-/** What is done for the CPU fallback while a better placement serves. */
-export interface Standby {
-  /** The file is being read. */
-  readonly reading: boolean;
-  /** The last read: of which profile, how much, how long (s), when (monotonic ms). */
-  readonly cached: {
-    readonly hash: string;
-    readonly bytes: number;
-    readonly seconds: number;
-    readonly at: number;
-  } | null;
-  /** Why there is none: not enough room. */
-  readonly short: Fit | null;
-  /** Not looked at again before (monotonic ms). */
-  readonly retryAt: number;
-  /** Seconds that the last start on the CPU took, with its file in the page cache and without. */
-  readonly starts: { readonly cold?: number; readonly cached?: number };
-}
-
-export const NO_STANDBY: Standby = { reading: false, cached: null, short: null, retryAt: 0, starts: {} };
 
 /** The end of an outage. */
 export interface Recovery {
@@ -89,7 +68,10 @@ export interface PendingCommand {
 }
 
 export interface Shutdown {
+  /** Of the grace; once the connections were cut, of the removals. Monotonic ms. */
   readonly deadline: number;
+  /** The grace is over: our connections to busy instances were closed. */
+  readonly cut: boolean;
   readonly told: boolean;
 }
 

@@ -528,12 +528,36 @@ describe('a shutdown', () => {
     assert.equal(world.effects.at(-1)?.type, 'stopped');
   });
 
-  test('closes what runs on after its grace', () => {
-    const world = makeWorld({ policy: chat });
-    world.request();
+  for (const instances of ['stop', 'keep'] as const) {
+    test(`cuts what runs on after its grace, tells it, and starts nothing again (${instances})`, () => {
+      const shutdown = { instances, graceMs: 25_000 };
+      const world = makeWorld({ policy: policy([model('chat')], { shutdown }), holdRemovals: true });
+      const [id, output] = [world.request(), world.request()];
+      world.submit({ type: 'shutdown' });
+      world.advance(24_999);
+      assert.equal(
+        world.effects.some((effect) => effect.type === 'close_connections'),
+        false,
+      );
+      world.advance(1);
+      assert.ok(world.effects.some((effect) => effect.type === 'close_connections'));
+      world.end(id, RESET);
+      world.end(output, { kind: 'failed', failure: { kind: 'reset', reused: false }, forwarded: 'more' });
+      assert.equal(world.refusalOf(id)?.code, 'capacity');
+      assert.equal(world.refusalOf(output)?.code, 'failed_after_output');
+      assert.equal(world.started.length, 1);
+      const stopped = () => world.effects.some((effect) => effect.type === 'stopped');
+      assert.equal(stopped(), instances === 'keep', 'the removal is waited for');
+      world.finishRemoval();
+      assert.equal(stopped(), true);
+    });
+  }
+
+  test('ends though an instance does not go', () => {
+    const world = makeWorld({ policy: chat, holdRemovals: true });
+    world.end(world.request());
     world.submit({ type: 'shutdown' });
-    world.advance(25_000);
-    assert.ok(world.effects.some((effect) => effect.type === 'close_connections'));
+    world.advance(25_000 + 8_000);
     assert.equal(world.effects.at(-1)?.type, 'stopped');
   });
 });
