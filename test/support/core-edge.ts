@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { after } from 'node:test';
 import { modelApi } from '../../app/adapters/http/forward/index.ts';
 import { systemClock } from '../../app/clock.ts';
 import type { FactBody } from '../../app/core/facts.ts';
@@ -9,6 +10,7 @@ import { UNKNOWN_SPEED } from '../../app/core/speed.ts';
 import { makeGate } from '../../app/gate.ts';
 import { type Loop, makeLoop } from '../../app/loop.ts';
 import { makeWaiters } from '../../app/waiters.ts';
+import { fakeLlama, silent } from './fake-llama.ts';
 import { GIB, host, model, need, policy, profile } from './model.ts';
 
 const SETTINGS = {
@@ -20,6 +22,27 @@ const SETTINGS = {
   keysChecked: false,
   resume: true,
 } as const;
+
+/** Two instances that speak HTTP, and homes on them that end with the test file. */
+export async function twoInstances() {
+  const gpu = await fakeLlama(silent);
+  const cpu = await fakeLlama(silent);
+  const edges: CoreEdge[] = [];
+  after(async () => {
+    for (const edge of edges) await edge.close();
+    await gpu.close();
+    await cpu.close();
+  });
+  return {
+    gpu,
+    cpu,
+    async home(contexts?: { readonly gpu: number; readonly cpu: number }): Promise<CoreEdge> {
+      const edge = await coreEdge({ gpu: gpu.port, cpu: cpu.port }, contexts);
+      edges.push(edge);
+      return edge;
+    },
+  };
+}
 
 export interface CoreEdge {
   readonly url: string;

@@ -1,12 +1,11 @@
 /** The model API with the real core behind its gate: the verdicts are the core's, the instances speak HTTP. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { coreEdge } from '../../../support/core-edge.ts';
+import { test } from 'node:test';
+import { twoInstances } from '../../../support/core-edge.ts';
 import {
   CHAT_STREAM,
   chat,
   failing,
-  fakeLlama,
   resetAtOnce,
   silent,
   stream,
@@ -17,21 +16,7 @@ import { ask, post } from '../../../support/raw-client.ts';
 
 const CHAT = { model: 'chat', messages: [{ role: 'user', content: 'hi' }] };
 const PATH = '/v1/chat/completions';
-const gpu = await fakeLlama(silent);
-const cpu = await fakeLlama(silent);
-const closers: (() => Promise<void>)[] = [];
-
-after(async () => {
-  for (const close of closers) await close();
-  await gpu.close();
-  await cpu.close();
-});
-
-async function home() {
-  const edge = await coreEdge({ gpu: gpu.port, cpu: cpu.port });
-  closers.push(edge.close);
-  return edge;
-}
+const { gpu, cpu, home } = await twoInstances();
 
 test('the GPU dies under a request, and the CPU answers it under the same id', async () => {
   for (const body of [CHAT, { ...CHAT, stream: true }]) {

@@ -1,13 +1,12 @@
 /** Prompts that are too long for an instance, on the wire. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { textBytes } from '../../../../app/adapters/http/forward/skim.ts';
-import { coreEdge } from '../../../support/core-edge.ts';
+import { twoInstances } from '../../../support/core-edge.ts';
 import {
   type Arrival,
   type Behaviour,
   CHAT_STREAM,
-  fakeLlama,
   JSON_HEAD,
   silent,
   stream,
@@ -17,21 +16,7 @@ import {
 import { ask, post } from '../../../support/raw-client.ts';
 
 const PATH = '/v1/chat/completions';
-const gpu = await fakeLlama(silent);
-const cpu = await fakeLlama(silent);
-const closers: (() => Promise<void>)[] = [];
-
-after(async () => {
-  for (const close of closers) await close();
-  await gpu.close();
-  await cpu.close();
-});
-
-async function home(contexts: { readonly gpu: number; readonly cpu: number }) {
-  const edge = await coreEdge({ gpu: gpu.port, cpu: cpu.port }, contexts);
-  closers.push(edge.close);
-  return edge;
-}
+const { gpu, cpu, home } = await twoInstances();
 
 const words = (count: number) => ({
   model: 'chat',
