@@ -135,7 +135,7 @@ type Body = Readonly<Record<string, unknown>> & { readonly messages: readonly ob
 const talk = (content: string, more: object = {}): Body => ({
   ...COLD,
   model: 'chat',
-  max_tokens: 14,
+  max_tokens: 10,
   stream_options: { include_usage: true },
   messages: [{ role: 'user', content }],
   ...more,

@@ -24,7 +24,10 @@ after(() => home.close());
 
 /** Streams a long text, kills its instance after the first words, and gives all that came. */
 async function killed(model: string, id: string, more: object = {}): Promise<string> {
-  const response = await sendChat(home, { model, tokens: 1500, stream: true, id, ...more });
+  const loaded = await home.post(`/admin/models/${model}/load?wait=1`);
+  assert.equal(loaded.status, 200, await loaded.text());
+  const victim = await home.container(model, 'gpu');
+  const response = await sendChat(home, { model, tokens: 200, stream: true, id, ...more });
   assert.equal(response.status, 200);
   assert.equal(response.headers.get('llamastead-placement'), 'gpu');
   let text = '';
@@ -32,7 +35,7 @@ async function killed(model: string, id: string, more: object = {}): Promise<str
   for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
     text += chunk;
     if (kill === null && streamedText(text.slice(0, text.lastIndexOf('\n') + 1)).length > 20) {
-      kill = home.docker('kill', await home.container(model, 'gpu'));
+      kill = home.docker('kill', victim);
     }
   }
   await kill;

@@ -32,12 +32,12 @@ export interface PreflightInput {
   readonly known: KnownTemplates;
 }
 
+/** Questions that do not depend on each other are asked at once: the client waits. */
 export async function preflight(input: PreflightInput): Promise<Preflight> {
   const template = await continuesText(input);
   if (template !== null) return { ok: false, failure: template };
-  const plain = await tokensOf(input, false);
+  const [plain, special] = await Promise.all([tokensOf(input, false), tokensOf(input, true)]);
   if (!plain.ok) return plain;
-  const special = await tokensOf(input, true);
   if (!special.ok) return special;
   if (plain.tokens.join() !== special.tokens.join()) {
     return refused('it holds special tokens of the model');
@@ -64,12 +64,12 @@ async function continuesText({ ask, body, profile, known }: PreflightInput): Pro
   const before = known.get(key);
   if (before === true) return null;
   if (before === false) return TEMPLATE;
-  const fresh = await ask('/apply-template', { ...kwargs, messages: [USER] });
+  const answer: Json = { role: 'assistant', content: PROBE };
+  const [fresh, continued] = await Promise.all([
+    ask('/apply-template', { ...kwargs, messages: [USER] }),
+    ask('/apply-template', { ...kwargs, messages: [USER, answer] }),
+  ]);
   if (!fresh.ok) return fresh.failure;
-  const continued = await ask('/apply-template', {
-    ...kwargs,
-    messages: [USER, { role: 'assistant', content: PROBE }],
-  });
   // A template that takes no text to continue answers with an error; that is known then, too.
   if (!continued.ok && continued.failure.kind !== 'http') return continued.failure;
   const prompt = String(fresh.json['prompt']);

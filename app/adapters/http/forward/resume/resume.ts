@@ -34,8 +34,8 @@ export function prepareResume(forwarding: Forwarding, transcript: Transcript, ju
   const text = transcript.text() ?? '';
   const deadlines = attemptWatch(forwarding, ASK_MS, Number.POSITIVE_INFINITY);
   let firstLane: Lane | null = forwarding.taken.lane;
-  /** Carries a question now. */
-  let asking: Lane | null = null;
+  /** Carry a question now. */
+  const asking = new Set<Lane>();
   let sent: Attempt | null = null;
   let settled = false;
 
@@ -43,7 +43,7 @@ export function prepareResume(forwarding: Forwarding, transcript: Transcript, ju
     if (settled) return false;
     settled = true;
     deadlines.stop();
-    asking?.abort();
+    for (const lane of asking) lane.abort();
     return true;
   }
 
@@ -61,9 +61,9 @@ export function prepareResume(forwarding: Forwarding, transcript: Transcript, ju
   async function askOn(path: string, question: Json): Promise<Asked> {
     const lane = nextLane();
     if (lane === undefined) return GONE;
-    asking = lane;
+    asking.add(lane);
     const asked = await ask(lane, path, question);
-    asking = null;
+    asking.delete(lane);
     return asked;
   }
 
