@@ -3,6 +3,7 @@ import type { View } from '../../app/core/view.ts';
 import { until } from '../e2e/support/wait.ts';
 import { check, type Verdict } from './check/check.ts';
 import type { Finding } from './check/finding.ts';
+import { checkSeams, seamsOf } from './check/seams.ts';
 import { busySlots } from './check/slots.ts';
 import { startCrowd } from './clients/crowd.ts';
 import { type Strike, strikeUntil } from './faults/strike.ts';
@@ -15,7 +16,9 @@ export interface Run extends Verdict {
   readonly strikes: readonly Strike[];
   /** Resident bytes of the controller: at the start of the load, at its end, at most. */
   readonly memory: { readonly first: number; readonly last: number; readonly most: number };
-  readonly resumed: number;
+  /** Streams that changed their placement, and seams in their text that were compared. */
+  readonly moved: number;
+  readonly seams: number;
 }
 
 const MEMORY_EVERY_MS = 1000;
@@ -47,14 +50,18 @@ export async function runChaos(options: ChaosOptions, told: (line: string) => vo
     const last = await rest(home);
     const { deaths, broker } = home;
     const verdict = check({ transcripts, deaths, told: broker.facts, newest: last.seq });
-    const findings = [...verdict.findings, ...leftOver(last), ...(await busySlots(home))];
+    const busy = await busySlots(home);
+    const seams = seamsOf(transcripts);
+    const wrong = await checkSeams(home.controller, seams);
+    const findings = [...verdict.findings, ...leftOver(last), ...busy, ...wrong];
     return {
       ...verdict,
       findings,
       strikes,
       requests: transcripts.length,
       memory: { first: memory[0] ?? 0, last: memory.at(-1) ?? 0, most: Math.max(...memory) },
-      resumed: transcripts.filter(({ raw }) => raw.includes(': llamastead attempt=')).length,
+      moved: transcripts.filter(({ raw }) => raw.includes(': llamastead attempt=')).length,
+      seams: seams.length,
     };
   } finally {
     await home.close();
