@@ -10,5 +10,5 @@ test('clients of every kind get one end each, whatever dies under them', async (
   const told = report(options, run);
   context.diagnostic(told);
   assert.deepEqual(run.findings, [], told);
-  assert.ok(run.requests > 100, told);
+  assert.ok(run.requests > options.clients && run.strikes.length > 10, told);
 });

@@ -53,23 +53,24 @@ function prompt(random: Random): string {
   return Array.from({ length: random.between(3, 30) }, () => random.pick(WORDS)).join(' ');
 }
 
-/** A chat that is deterministic on one placement, and long enough to be cut. */
+/** A chat that is deterministic on one placement. */
 function chat(random: Random, more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     messages: [{ role: 'user', content: prompt(random) }],
     max_tokens: random.between(20, 400),
     temperature: 0,
     seed: 1,
-    ignore_eos: true,
     ...more,
   };
 }
 
 const streamed = { stream: true, stream_options: { include_usage: true } };
+/** Long enough to be cut. Not with a grammar, which llama-server does not let go on after its end. */
+const endless = { ignore_eos: true };
 
 const KINDS: readonly Kind[] = [
-  { name: 'stream', weight: 6, plan: (random) => ({ body: chat(random, streamed) }) },
-  { name: 'whole', weight: 4, plan: (random) => ({ body: chat(random) }) },
+  { name: 'stream', weight: 6, plan: (random) => ({ body: chat(random, { ...streamed, ...endless }) }) },
+  { name: 'whole', weight: 4, plan: (random) => ({ body: chat(random, endless) }) },
   {
     name: 'tools',
     weight: 2,
@@ -79,22 +80,31 @@ const KINDS: readonly Kind[] = [
   {
     name: 'never',
     weight: 1,
-    plan: (random) => ({ body: chat(random, streamed), headers: { 'llamastead-replay': 'never' } }),
+    plan: (random) => ({
+      body: chat(random, { ...streamed, ...endless }),
+      headers: { 'llamastead-replay': 'never' },
+    }),
   },
   {
     name: 'leaver',
     weight: 2,
-    plan: (random) => ({ body: chat(random, streamed), leavesAfterBytes: random.between(1, 20_000) }),
+    plan: (random) => ({
+      body: chat(random, { ...streamed, ...endless }),
+      leavesAfterBytes: random.between(1, 20_000),
+    }),
   },
   {
     name: 'impatient',
     weight: 1,
-    plan: (random) => ({ body: chat(random), leavesAfterMs: random.between(1, 500) }),
+    plan: (random) => ({ body: chat(random, endless), leavesAfterMs: random.between(1, 500) }),
   },
   {
     name: 'leaves-at-finish',
     weight: 1,
-    plan: (random) => ({ body: chat(random, streamed), leavesAtText: '"finish_reason":"length"' }),
+    plan: (random) => ({
+      body: chat(random, { ...streamed, ...endless }),
+      leavesAtText: '"finish_reason":"length"',
+    }),
   },
   {
     name: 'completions',

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { filesUnder } from '../lib/content-hash.ts';
 
 /** Folders of test/ whose tests need real parts, in the order in which they run: the quick and basic first. */
-const lastFolders = ['contract', 'adapters', 'e2e', 'browser', 'packaging'];
+const lastFolders = ['contract', 'adapters', 'e2e', 'browser', 'packaging', 'chaos'];
 
 /**
  * Test files under the folder: pure ones first, so that a broken rule shows before a slow test.
