@@ -5,6 +5,7 @@ import { checkChat } from './chat.ts';
 import { judgeEnd, type Outcome } from './ended.ts';
 import { checkFacts, checkFailures } from './facts.ts';
 import type { Finding } from './finding.ts';
+import { checkKeyed } from './keyed.ts';
 
 export interface Evidence {
   readonly transcripts: readonly Transcript[];
@@ -35,6 +36,7 @@ export function check({ transcripts, deaths, told, newest }: Evidence): Verdict 
     ends.set(transcript.id, { transcript, outcome });
     findings.push(...checkChat(transcript));
   }
+  findings.push(...checkKeyed(transcripts, deaths));
   findings.push(...checkFacts(told, newest, deaths.length), ...checkFailures(told, ends));
   return { outcomes, findings };
 }

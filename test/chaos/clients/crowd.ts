@@ -3,12 +3,11 @@ import { Agent } from 'node:http';
 import type { Random } from '../random.ts';
 import type { Transcript } from '../transcript.ts';
 import { send } from './client.ts';
-import { nextPlan } from './kinds.ts';
+import { nextPlan, type Plan } from './kinds.ts';
 
 export interface Crowd {
   /** No new requests from now on; resolves with all transcripts when the last request has ended. */
   stop(): Promise<readonly Transcript[]>;
-  readonly running: () => number;
 }
 
 export interface CrowdOptions {
@@ -18,23 +17,35 @@ export interface CrowdOptions {
   readonly random: Random;
 }
 
+/** When a request is sent a second time, in milliseconds after the first. */
+const AGAIN_MS = [10, 3000] as const;
+
 export function startCrowd({ url, clients, models, random }: CrowdOptions): Crowd {
   const transcripts: Transcript[] = [];
   let stopped = false;
-  let running = 0;
   let next = 1;
 
   async function client(own: Random): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     while (!stopped) {
       const id = `chaos-${next++}`;
-      running += 1;
-      const transcript = await send(url, id, nextPlan(own, models), agent);
-      running -= 1;
+      const plan = nextPlan(own, models);
+      const [transcript] = await Promise.all([
+        send(url, id, plan, agent),
+        plan.twice ? again(id, plan, own.between(...AGAIN_MS)) : null,
+      ]);
       transcripts.push(transcript);
       // Refused at once: the controller is away, or full. A person would wait a moment too.
       if (transcript.status !== 200) await pause(own.between(20, 400));
     }
+    agent.destroy();
+  }
+
+  /** The same request on another connection, a while later: the answer runs, or has ended. */
+  async function again(id: string, plan: Plan, after: number): Promise<void> {
+    await pause(after);
+    const agent = new Agent();
+    transcripts.push(await send(url, `${id}-again`, plan, agent));
     agent.destroy();
   }
 
@@ -45,7 +56,6 @@ export function startCrowd({ url, clients, models, random }: CrowdOptions): Crow
       await all;
       return transcripts;
     },
-    running: () => running,
   };
 }
 

@@ -13,6 +13,8 @@ export interface Plan {
   readonly leavesAfterMs: number | null;
   /** The client goes when it has read this text. */
   readonly leavesAtText: string | null;
+  /** Asks once more while the first request runs or after it, by the same Idempotency-Key. */
+  readonly twice: boolean;
 }
 
 interface Kind {
@@ -86,6 +88,15 @@ const KINDS: readonly Kind[] = [
     }),
   },
   {
+    name: 'keyed',
+    weight: 2,
+    plan: (random) => ({
+      body: chat(random, random.between(0, 2) === 0 ? endless : { ...streamed, ...endless }),
+      headers: { 'idempotency-key': `chaos-${random.between(0, 2 ** 32)}` },
+      twice: true,
+    }),
+  },
+  {
     name: 'leaver',
     weight: 2,
     plan: (random) => ({
@@ -140,6 +151,7 @@ export function nextPlan(random: Random, models: readonly string[]): Plan {
     leavesAfterBytes: null,
     leavesAfterMs: null,
     leavesAtText: null,
+    twice: false,
     ...rest,
     body: { model: random.pick(models), ...body },
   };
