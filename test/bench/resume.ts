@@ -10,8 +10,8 @@ import { forwardBench } from '../support/forward-bench.ts';
 import { ask } from '../support/raw-client.ts';
 
 const PATH = '/v1/chat/completions';
-const TRIALS = 30;
-const LENGTHS = [2, 40];
+const TRIALS = 20;
+const LENGTHS = [2, 20];
 
 const servers = await llamaServers('resume-bench');
 const gpu = await servers.start('gpu');
