@@ -123,25 +123,6 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const gate = makeGate({ loop, waiters, newest: () => newest, clock, version });
   const lan = await lanAddress();
   let page: string | null = null;
-  let wasUp: boolean | null = null;
-  const mqtt = mqttEdge({
-    config: source.config().mqtt,
-    madePassword: store.state().brokerPassword,
-    gate,
-    events,
-    settings: source.settings,
-    memoryFile: state.mqttFile,
-    version,
-    pageUrl: () => page,
-    passwordFile: state.file,
-    clock,
-    log,
-    ...sink,
-    onBroker(up, detail) {
-      if (wasUp !== null || !up) submit({ type: 'broker_changed', up, detail });
-      wasUp = up;
-    },
-  });
   let url = '';
   const drilling = await drillEdge({
     file: state.drillsFile,
@@ -155,6 +136,26 @@ export async function serve(parts: ServeParts): Promise<Service> {
     key: () => source.config().security.apiKeys[0] ?? null,
     clock,
     log,
+  });
+  let wasUp: boolean | null = null;
+  const mqtt = mqttEdge({
+    config: source.config().mqtt,
+    madePassword: store.state().brokerPassword,
+    gate,
+    events,
+    settings: source.settings,
+    drills: drilling.drills,
+    memoryFile: state.mqttFile,
+    version,
+    pageUrl: () => page,
+    passwordFile: state.file,
+    clock,
+    log,
+    ...sink,
+    onBroker(up, detail) {
+      if (wasUp !== null || !up) submit({ type: 'broker_changed', up, detail });
+      wasUp = up;
+    },
   });
   const http = httpEdge({
     config: source.config,

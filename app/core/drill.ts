@@ -35,6 +35,14 @@ export interface Drill {
   readonly exclusive: boolean;
 }
 
+/** How the last drill ended; `at`: wall ms. */
+export interface LastDrill {
+  readonly at: number;
+  readonly model: string;
+  readonly scenario: DrillScenario;
+  readonly verdict: DrillVerdict;
+}
+
 /** Whether what happens to this model now is a drill's doing: it convicts nobody and teaches nothing. */
 export function isDrilled(state: State, model: string): boolean {
   return state.drill?.model === model;

@@ -12,11 +12,17 @@ import type { State } from './state.ts';
 /** Counts a fact; its number is given by the event log. */
 export function evolveFact(state: State, fact: FactBody, wall: number): void {
   state.version += 1;
+  if (fact.type === 'drill_finished') drillFinished(state, fact, wall);
   if (fact.type !== 'failover') return;
   state.counters.failovers += 1;
   if (fact.model !== undefined) {
     state.lastFailover = { at: wall, model: fact.model, reason: fact.reason ?? 'unknown' };
   }
+}
+
+function drillFinished(state: State, { model, scenario, verdict }: FactBody, wall: number): void {
+  if (model === undefined || scenario === undefined || verdict === undefined) return;
+  state.lastDrill = { at: wall, model, scenario, verdict };
 }
 
 const FOLDS: Folds = { ...requestFolds, ...modelFolds };

@@ -40,6 +40,12 @@ export function snapshot(
     },
     problems: [...state.problems.values(), ...reductionProblems(state)],
     counters: { ...state.counters },
+    lastDrill: state.lastDrill && {
+      time: iso(state.lastDrill.at),
+      model: state.lastDrill.model,
+      scenario: state.lastDrill.scenario,
+      verdict: state.lastDrill.verdict,
+    },
     lastFailover: last && { time: iso(last.at), model: last.model, reason: last.reason },
   };
 }

@@ -1,6 +1,6 @@
 /** The one state that the loop owns. Only `evolve` writes it. */
 
-import type { Drill } from './drill.ts';
+import type { Drill, LastDrill } from './drill.ts';
 import type { Instance } from './instance.ts';
 import type { Reduction } from './reduction.ts';
 import type { Command, InstanceId, Request, RequestId } from './request.ts';
@@ -120,6 +120,7 @@ export interface State {
   drill: Drill | null;
   readonly counters: { requests: number; failed: number; failovers: number };
   lastFailover: { readonly at: number; readonly model: string; readonly reason: Reason } | null;
+  lastDrill: LastDrill | null;
   /** Grows with every fold: readers of the view see by it whether something changed. */
   version: number;
 }
@@ -128,6 +129,7 @@ export interface State {
 export interface Carried {
   readonly counters: State['counters'];
   readonly lastFailover: State['lastFailover'];
+  readonly lastDrill: LastDrill | null;
   readonly speeds: Readonly<Record<string, Speed>>;
   readonly reductions: Readonly<Record<string, Reduction>>;
 }
@@ -162,6 +164,7 @@ export function emptyState(carried: Partial<Carried> = {}): State {
     drill: null,
     counters: { requests: 0, failed: 0, failovers: 0, ...carried.counters },
     lastFailover: carried.lastFailover ?? null,
+    lastDrill: carried.lastDrill ?? null,
     version: 0,
   };
 }

@@ -2,7 +2,7 @@
  * What the outside sees of the state: `/admin/state`, the page, MQTT. Sizes in bytes, times ISO 8601 with
  * zone, durations in seconds.
  */
-import type { DrillScenario } from './drill.ts';
+import type { DrillScenario, DrillVerdict } from './drill.ts';
 import type { GpuKind, Mode, ModelStatus, Need, Placement, Problem, Reason } from './types.ts';
 
 export type InstanceStateName = 'starting' | 'ready' | 'draining' | 'stopping' | 'failed' | 'stuck';
@@ -169,6 +169,12 @@ export interface View {
   readonly problems: readonly Problem[];
   readonly drill: DrillView | null;
   readonly counters: Counters;
+  readonly lastDrill: {
+    readonly time: string;
+    readonly model: string;
+    readonly scenario: DrillScenario;
+    readonly verdict: DrillVerdict;
+  } | null;
   readonly lastFailover: {
     readonly time: string;
     readonly model: string;

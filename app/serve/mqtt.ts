@@ -8,6 +8,7 @@ import type { Problem } from '../core/types.ts';
 import type { BrokerView } from '../core/view.ts';
 import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { Drills } from '../ports/drills.ts';
 import type { Clock, EventLog, Gate, JsonFile, Settings } from '../ports.ts';
 
 /** A port that is taken may become free. */
@@ -21,6 +22,7 @@ export interface MqttParts {
   readonly gate: Gate;
   readonly events: EventLog;
   readonly settings: Settings;
+  readonly drills: Pick<Drills, 'run'>;
   readonly memoryFile: JsonFile;
   readonly version: string;
   /** Asked when it connects. */
@@ -81,6 +83,7 @@ export function mqttEdge(parts: MqttParts): MqttEdge {
       gate: parts.gate,
       events: parts.events,
       settings: parts.settings,
+      drills: parts.drills,
       memory: parts.memoryFile,
       version: parts.version,
       pageUrl: parts.pageUrl(),

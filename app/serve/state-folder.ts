@@ -7,6 +7,7 @@ import { jsonFile } from '../adapters/json-file.ts';
 import { makePassword } from '../adapters/mqtt/broker.ts';
 import { openStore } from '../adapters/store.ts';
 import type { ProblemCode } from '../core/codes.ts';
+import type { Fact } from '../core/facts.ts';
 import type { Carried } from '../core/state.ts';
 import type { Problem } from '../core/types.ts';
 import { AppError } from '../errors.ts';
@@ -57,13 +58,21 @@ export async function openStateFolder(
   return { file, store, events, settingsFile, mqttFile, drillsFile, problems };
 }
 
-/** Totals, learned speeds and the last failover go on where the run before ended. */
+/** Totals, learned speeds, the last failover and the last drill go on where the run before ended. */
 export function carriedOver({ store, events }: StateFolder): Carried {
-  const last = events.since(0, Number.MAX_SAFE_INTEGER).events.findLast((fact) => fact.type === 'failover');
+  const kept = events.since(0, Number.MAX_SAFE_INTEGER).events;
+  const last = kept.findLast((fact) => fact.type === 'failover');
   const lastFailover =
     last?.model === undefined
       ? null
       : { at: Date.parse(last.time), model: last.model, reason: last.reason ?? 'unknown' };
   const { counters, speeds, reductions } = store.state();
-  return { counters: { ...counters }, speeds, reductions, lastFailover };
+  return { counters: { ...counters }, speeds, reductions, lastFailover, lastDrill: lastDrill(kept) };
+}
+
+function lastDrill(facts: readonly Fact[]): Carried['lastDrill'] {
+  const last = facts.findLast((fact) => fact.type === 'drill_finished');
+  if (last?.model === undefined || last.scenario === undefined || last.verdict === undefined) return null;
+  const { time, model, scenario, verdict } = last;
+  return { at: Date.parse(time), model, scenario, verdict };
 }

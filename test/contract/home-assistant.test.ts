@@ -57,7 +57,15 @@ const published = () => {
       instance: 'home',
       discoveryPrefix: 'homeassistant',
     },
-    ...{ gate: home.gate, events: home.events, settings: home.settings, memory, version: '0.1.0', pageUrl },
+    ...{
+      gate: home.gate,
+      events: home.events,
+      settings: home.settings,
+      drills: home.drills,
+      memory,
+      version: '0.1.0',
+      pageUrl,
+    },
     ...{ clock: systemClock, random: () => 0, log: silentLog, onBroker: () => {} },
   });
   return made.start().then(() => made);

@@ -29,6 +29,8 @@ test('a drill is told when it begins and when it ends, with its verdict and its 
       seconds: 2.5,
     },
   ]);
+  const { at: _, ...last } = it.loop.state.lastDrill ?? {};
+  assert.deepEqual(last, { model: 'chat', scenario: 'kill', verdict: 'passed' });
 });
 
 test('only one drill runs at a time, and an end without one says nothing', () => {

@@ -201,6 +201,7 @@ export function homeView(change: Partial<View> = {}): View {
     problems: [],
     drill: null,
     counters: { requests: 0, failed: 0, failovers: 0 },
+    lastDrill: null,
     lastFailover: null,
     ...change,
   };

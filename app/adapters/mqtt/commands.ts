@@ -2,11 +2,13 @@
  * Commands as they come in on `set/<key>`: plain text, read by zod. Pure.
  */
 import { z } from 'zod';
+import { DRILL_SCENARIOS, type DrillScenario } from '../../core/drill.ts';
 import type { Mode } from '../../core/types.ts';
 import { IDLE_MAX } from './payloads.ts';
 
 /** A command without its model: that is in the topic. */
 export type Asked =
+  | { readonly do: 'drill'; readonly scenario: DrillScenario }
   | { readonly do: 'load' | 'unload' | 'restart' }
   | { readonly set: 'mode'; readonly value: Mode }
   | { readonly set: 'keep_loaded'; readonly value: boolean }
@@ -52,6 +54,13 @@ const READERS: Readonly<Record<string, Reader>> = {
   load: press('load'),
   unload: press('unload'),
   restart: press('restart'),
+  drill: {
+    expected: `PRESS (kill) or one of ${DRILL_SCENARIOS.join(', ')}`,
+    oneModel: true,
+    schema: z
+      .enum(['PRESS', ...DRILL_SCENARIOS])
+      .transform((word) => ({ do: 'drill', scenario: word === 'PRESS' ? 'kill' : word })),
+  },
   keep_loaded: {
     expected: 'ON or OFF',
     oneModel: true,

@@ -2,6 +2,7 @@
  * The entities of the home's device and of each model's. Pure tables: what an entity is called, reads and
  * sets. Unique ids come from the role, never from a container.
  */
+import type { DrillVerdict } from '../../core/drill.ts';
 import { FACT_TYPES } from '../../core/facts.ts';
 import type { Mode, ModelStatus, Placement, Reason } from '../../core/types.ts';
 import {
@@ -37,6 +38,7 @@ const STATUS_STATES = words<ModelStatus>({
   failed: 1,
 });
 const MODE_OPTIONS = words<Mode>({ auto: 1, gpu: 1, cpu: 1, off: 1 });
+const VERDICTS = words<DrillVerdict>({ passed: 1, failed: 1, not_applicable: 1 });
 const REASONS = words<Reason>({
   out_of_memory: 1,
   device_missing: 1,
@@ -77,6 +79,12 @@ export function homeEntities(scope: HomeScope): Record<string, Component> {
       device_class: 'enum',
       options: REASONS,
       entity_category: 'diagnostic',
+    }),
+    last_drill: sensor(scope, 'last_drill', 'Last drill', {
+      device_class: 'enum',
+      options: VERDICTS,
+      entity_category: 'diagnostic',
+      icon: 'mdi:fire-alert',
     }),
     llm_memory: memory(metric, 'llm_memory', 'LLM memory'),
     host_memory_available: {
@@ -144,6 +152,7 @@ function shared(scope: Scope): Record<string, Component> {
     } satisfies Select,
     load: { ...button(scope, 'load', 'Load model'), icon: 'mdi:tray-arrow-up' },
     unload: { ...button(scope, 'unload', 'Unload model'), icon: 'mdi:tray-arrow-down' },
+    drill: { ...button(scope, 'drill', 'Run drill'), icon: 'mdi:fire-alert', entity_category: 'config' },
     keep_loaded: {
       platform: 'switch',
       ...common(scope, 'switch', 'keep_loaded', 'Keep loaded'),

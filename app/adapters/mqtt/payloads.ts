@@ -2,6 +2,7 @@
  * What is published of the state: pure functions from the view to the JSON that sensors read. Sizes are
  * GiB, durations minutes, times ISO 8601; a value that is not known is null (Home Assistant: unknown).
  */
+import type { DrillVerdict } from '../../core/drill.ts';
 import type { Fact } from '../../core/facts.ts';
 import type { Mode, ModelStatus, Placement, Reason } from '../../core/types.ts';
 import type { ModelView, View } from '../../core/view.ts';
@@ -25,6 +26,7 @@ export interface HomeState {
   readonly ram_budget: number | null;
   readonly last_failover: string | null;
   readonly last_failover_reason: Reason | null;
+  readonly last_drill: DrillVerdict | null;
 }
 
 /** `model/<slug>/state`. */
@@ -78,6 +80,7 @@ export function homeState(view: View): HomeState {
     ram_budget: ramBudget(view),
     last_failover: view.lastFailover?.time ?? null,
     last_failover_reason: view.lastFailover?.reason ?? null,
+    last_drill: view.lastDrill?.verdict ?? null,
   };
 }
 

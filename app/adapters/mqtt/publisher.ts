@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { slug } from '../../core/slug.ts';
+import type { Drills } from '../../ports/drills.ts';
 import type { Clock, EventLog, Gate, Settings } from '../../ports.ts';
 import { type Connection, connection, type Session } from './connection.ts';
 import { type EventTeller, eventTeller } from './event-teller.ts';
@@ -28,6 +29,7 @@ export interface PublisherOptions {
   readonly gate: Gate;
   readonly events: EventLog;
   readonly settings: Settings;
+  readonly drills: Pick<Drills, 'run'>;
   /** Position in the events and entities announced: a document of its own, as `mqtt.json`. */
   readonly memory: MemoryFile;
   readonly version: string;

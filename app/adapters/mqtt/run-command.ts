@@ -3,9 +3,11 @@
  */
 
 import type { Logger } from 'pino';
+import type { DrillScenario } from '../../core/drill.ts';
 import type { CommandResult } from '../../core/request.ts';
 import { slugs } from '../../core/slug.ts';
 import { AppError } from '../../errors.ts';
+import type { Drills } from '../../ports/drills.ts';
 import type { EventLog, Gate, Settings } from '../../ports.ts';
 import { type Asked, parseCommand, shown } from './commands.ts';
 import { commandOf } from './topics.ts';
@@ -14,6 +16,7 @@ export interface CommandDeps {
   readonly gate: Gate;
   readonly settings: Settings;
   readonly events: Pick<EventLog, 'seq'>;
+  readonly drills: Pick<Drills, 'run'>;
 }
 
 export interface RunnerOptions extends CommandDeps {
@@ -91,6 +94,7 @@ function modelsOf(wanted: string | null, gate: Gate): readonly string[] | string
 }
 
 function ask(asked: Asked, models: readonly string[], deps: CommandDeps): Promise<CommandResult>[] {
+  if ('do' in asked && asked.do === 'drill') return [drillEach(asked.scenario, models, deps.drills)];
   if ('do' in asked)
     return models.map((model) => settled(() => deps.gate.command({ do: asked.do, model }).done));
   const settings = settingsOf(asked, models);
@@ -100,6 +104,24 @@ function ask(asked: Asked, models: readonly string[], deps: CommandDeps): Promis
       return { ok: true };
     }),
   );
+}
+
+/** One after another. What a drill found is told by its events; here it counts that it could be run. */
+async function drillEach(
+  scenario: DrillScenario,
+  models: readonly string[],
+  drills: Pick<Drills, 'run'>,
+): Promise<CommandResult> {
+  const errors: string[] = [];
+  for (const model of models) {
+    try {
+      const { verdict, why } = await drills.run({ scenario, model });
+      if (verdict === 'not_applicable') errors.push(`drill of ${model}: ${why}`);
+    } catch (thrown) {
+      errors.push(`drill of ${model}: ${AppError.from(thrown).message}`);
+    }
+  }
+  return errors.length === 0 ? { ok: true } : { ok: false, code: 'drill_refused', message: errors.join(' ') };
 }
 
 type Setting = { readonly key: string; readonly value: unknown };

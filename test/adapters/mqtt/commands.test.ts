@@ -20,6 +20,8 @@ describe('a command', () => {
     assert.deepEqual(asked('load', 'PRESS'), { do: 'load' });
     assert.deepEqual(asked('unload', 'PRESS\n'), { do: 'unload' });
     assert.deepEqual(asked('restart', 'PRESS'), { do: 'restart' });
+    assert.deepEqual(asked('drill', 'PRESS'), { do: 'drill', scenario: 'kill' });
+    assert.deepEqual(asked('drill', 'gpu-gone'), { do: 'drill', scenario: 'gpu-gone' });
     assert.deepEqual(asked('keep_loaded', 'ON'), { set: 'keep_loaded', value: true });
     assert.deepEqual(asked('keep_loaded', 'OFF'), { set: 'keep_loaded', value: false });
     assert.deepEqual(asked('idle_unload', '10'), { set: 'idle_unload', value: 600 });

@@ -7,7 +7,9 @@ import { after, test } from 'node:test';
 import { jsonFile } from '../../../app/adapters/json-file.ts';
 import { runCommand } from '../../../app/adapters/mqtt/run-command.ts';
 import { modelDefaults, openSettings } from '../../../app/config.ts';
+import { AppError } from '../../../app/errors.ts';
 import { load, modelFile } from '../../config/support.ts';
+import { drillReport } from '../../support/drill-report.ts';
 import { scriptedHome } from './support/home.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'mqtt-settings-'));
@@ -16,9 +18,9 @@ after(() => rm(folder, { recursive: true }));
 const loaded = load('models: {chat: {file: chat.gguf}}');
 const base = () => ({ loaded, models: modelDefaults(loaded.config, [modelFile('chat.gguf')]) });
 const { settings } = await openSettings(jsonFile(join(folder, 'settings.json')), base);
-const { gate, events } = scriptedHome();
+const { gate, events, drills } = scriptedHome();
 const says = (key: string, payload: string, model: string | null = null) =>
-  runCommand({ model, key }, payload, { gate, events, settings });
+  runCommand({ model, key }, payload, { gate, events, settings, drills });
 const kept = (key: string) => settings.list()[key]?.value;
 
 test('minutes, GiB, ON and words are kept as what they mean', async () => {
@@ -44,4 +46,19 @@ test('what the settings refuse is answered in their words, and changes nothing',
   assert.equal(ack.ok, false);
   assert.match(ack.error ?? '', /^idle_unload: got "99999", expected/);
   assert.equal(kept('models.chat.idleUnload'), before);
+});
+
+test('a drill is run on each model that is meant, and is answered when it could be run', async () => {
+  const passed = says('drill', 'PRESS');
+  assert.deepEqual(drills.asked.at(-1), { scenario: 'kill', model: 'chat' });
+  drills.finish(drillReport({ verdict: 'failed' }));
+  assert.deepEqual(await passed, { key: 'drill', ok: true, seq: 0 });
+  const none = says('drill', 'gpu-gone', 'chat');
+  assert.deepEqual(drills.asked.at(-1), { scenario: 'gpu-gone', model: 'chat' });
+  drills.finish(drillReport({ verdict: 'not_applicable', why: 'No GPU here.' }));
+  assert.match((await none).error ?? '', /drill of chat: No GPU here\./);
+  const refused = says('drill', 'hang', 'chat');
+  drills.finish(new AppError('drill_refused', 'The GPU is in use.'));
+  assert.match((await refused).error ?? '', /The GPU is in use\./);
+  assert.match((await says('drill', 'kil')).error ?? '', /got "kil", expected PRESS \(kill\) or one of kill/);
 });

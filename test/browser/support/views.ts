@@ -92,6 +92,7 @@ export function aView(fields: Partial<View> = {}): View {
     problems: [],
     drill: null,
     counters: { requests: 0, failed: 0, failovers: 0 },
+    lastDrill: null,
     lastFailover: null,
     ...fields,
   };

@@ -6,6 +6,7 @@ import type { Command, CommandResult } from '../../../../app/core/request.ts';
 import type { View } from '../../../../app/core/view.ts';
 import { AppError } from '../../../../app/errors.ts';
 import type { EventLog, Gate, Settings } from '../../../../app/ports.ts';
+import { type RecordingDrills, recordingDrills } from '../../../support/edge-fakes.ts';
 import { homeView } from './views.ts';
 
 export const silentLog = pino({ level: 'silent' });
@@ -14,6 +15,7 @@ export interface ScriptedHome {
   readonly gate: Gate;
   readonly events: EventLog;
   readonly settings: Settings;
+  readonly drills: RecordingDrills;
   /** Commands as they came. */
   readonly commands: Command[];
   readonly set: { key: string; value: unknown }[];
@@ -66,6 +68,7 @@ export function scriptedHome(): ScriptedHome {
       },
       reset: async () => {},
     },
+    drills: recordingDrills(),
     commands: [],
     set: [],
     result: { ok: true },

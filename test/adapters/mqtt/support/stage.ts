@@ -61,7 +61,14 @@ export async function stage(): Promise<Stage> {
           instance: 'home',
           discoveryPrefix: 'homeassistant',
         },
-        ...{ gate: home.gate, events: home.events, settings: home.settings, memory, version: '0.1.0' },
+        ...{
+          gate: home.gate,
+          events: home.events,
+          settings: home.settings,
+          drills: home.drills,
+          memory,
+          version: '0.1.0',
+        },
         ...{ pageUrl: 'http://nas:11535/', clock, random: () => 0.5, log: silentLog },
         onBroker(up, detail) {
           told.push([up, detail]);

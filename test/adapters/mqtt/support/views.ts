@@ -69,6 +69,7 @@ export function homeView(part: Partial<View> = {}): View {
     problems: [],
     drill: null,
     counters: { requests: 12, failed: 1, failovers: 2 },
+    lastDrill: null,
     lastFailover: null,
     ...part,
   };
