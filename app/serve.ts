@@ -179,7 +179,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
   await containers.open(submit);
   await mqtt.start();
 
-  const { reload, stop: unfollow } = followConfig({ ...parts, source, gate });
+  const { reload, stop: unfollow } = followConfig({ ...parts, source, gate, drills: drilling.drills });
   const quietly = (work: () => Promise<void>) => (): void => {
     work().catch((thrown: unknown) => log.logger.error({ err: AppError.from(thrown) }, 'a reload failed'));
   };

@@ -8,7 +8,6 @@ export function noticesOf(file: string, { data, lineOf }: YamlFile, schema: Sche
   const found = [
     ...idleKeys(schema, data, []).map((path) => ({ path, what: keyText(path) })),
     ...splits(data).map((path) => ({ path, what: `${keyText(path)}: split` })),
-    ...drills(data).map((path) => ({ path, what: `${keyText(path)}: drill` })),
   ];
   return found
     .map(({ path, what }) => ({ line: lineOf(path) ?? 0, what }))
@@ -36,15 +35,5 @@ function splits(data: unknown): Path[] {
     const { placements } = (model ?? {}) as { readonly placements?: unknown };
     const at = Array.isArray(placements) ? placements.indexOf('split') : -1;
     return at < 0 ? [] : [['models', name, 'placements', at]];
-  });
-}
-
-/** Schedules do everything but drills. */
-function drills(data: unknown): Path[] {
-  const { schedules } = (data ?? {}) as { readonly schedules?: unknown };
-  if (!Array.isArray(schedules)) return [];
-  return schedules.flatMap((entry: unknown, index) => {
-    const { do: what } = (entry ?? {}) as { readonly do?: unknown };
-    return what === 'drill' ? [['schedules', index, 'do']] : [];
   });
 }

@@ -1,6 +1,6 @@
 /** The keys for MQTT and schedules. */
 import { z } from 'zod';
-import { DRILL_SCENARIOS } from '../core/drill.ts';
+import { RUN_SCENARIOS } from '../core/drill.ts';
 import { cronProblem } from './cron-form.ts';
 import { choice, host, name, secret, section, slug, text, wholeNumber, yesNo } from './leaves.ts';
 
@@ -73,7 +73,7 @@ export const scheduleSchema = z
       mode: choice(['auto', 'gpu', 'cpu', 'off'])
         .optional()
         .meta({ description: 'The mode, for `do: mode`.' }),
-      scenario: choice(DRILL_SCENARIOS).optional().meta({ description: 'The scenario, for `do: drill`.' }),
+      scenario: choice(RUN_SCENARIOS).optional().meta({ description: 'The scenario, for `do: drill`.' }),
     },
     { error: 'a section with at least cron and do' },
   )

@@ -5,7 +5,8 @@
 import type { Request } from './request.ts';
 import type { State } from './state.ts';
 
-export const DRILL_SCENARIOS = [
+/** Those that the controller runs itself. */
+export const RUN_SCENARIOS = [
   'kill',
   'oom-load',
   'oom-runtime',
@@ -17,9 +18,12 @@ export const DRILL_SCENARIOS = [
   'concurrent',
   'tools',
   'image',
-  'controller-restart',
 ] as const;
 
+/** The controller cannot watch its own restart: only the command line runs that one. */
+export const DRILL_SCENARIOS = [...RUN_SCENARIOS, 'controller-restart'] as const;
+
+export type RunScenario = (typeof RUN_SCENARIOS)[number];
 export type DrillScenario = (typeof DRILL_SCENARIOS)[number];
 
 /** `not_applicable`: it could not be shown on this machine; never a disguised success. */

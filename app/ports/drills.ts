@@ -33,6 +33,8 @@ export interface Drills {
    * with AppError `invalid_request`, `unknown_model`, `mode_off`, `drill_running`, `drill_refused`.
    */
   run(asked: DrillAsked, began?: () => void): Promise<DrillReport>;
+  /** One after another; why it could not be run on which of them, in sentences. Never rejects. */
+  runEach(scenario: string, models: readonly string[]): Promise<readonly string[]>;
   /** Newest first. */
   reports(): readonly DrillReport[];
 }

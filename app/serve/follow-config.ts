@@ -1,6 +1,7 @@
 /** What obeys the configuration while it runs: the log, the schedules, a file that is read again. */
 import type { LoadedConfig, ParsedConfig } from '../config.ts';
 import type { Log } from '../log.ts';
+import type { Drills } from '../ports/drills.ts';
 import type { Clock, Gate } from '../ports.ts';
 import { heedInLog, noticeOnce } from './heed.ts';
 import type { PolicySource } from './policy-source.ts';
@@ -11,6 +12,7 @@ export interface FollowParts {
   readonly loaded: LoadedConfig;
   readonly readConfig: () => ParsedConfig;
   readonly gate: Gate;
+  readonly drills: Drills;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -22,9 +24,17 @@ export interface ConfigFollower {
 }
 
 /** Begins at once. */
-export function followConfig({ source, loaded, readConfig, gate, clock, log }: FollowParts): ConfigFollower {
+export function followConfig({
+  source,
+  loaded,
+  readConfig,
+  gate,
+  drills,
+  clock,
+  log,
+}: FollowParts): ConfigFollower {
   const notice = noticeOnce(log);
-  const scheduled = scheduledWork({ gate, settings: source.settings, clock, log: log.logger });
+  const scheduled = scheduledWork({ gate, settings: source.settings, drills, clock, log: log.logger });
   const obey = (): void => {
     heedInLog(log, source.config());
     scheduled.follow(source.config());

@@ -22,7 +22,7 @@ export interface MqttParts {
   readonly gate: Gate;
   readonly events: EventLog;
   readonly settings: Settings;
-  readonly drills: Pick<Drills, 'run'>;
+  readonly drills: Pick<Drills, 'runEach'>;
   readonly memoryFile: JsonFile;
   readonly version: string;
   /** Asked when it connects. */

@@ -2,6 +2,7 @@
 import { schedules } from '../adapters/cron/schedules.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
+import type { Drills } from '../ports/drills.ts';
 import type { Clock, Gate, Settings } from '../ports.ts';
 
 type Entry = Config['schedules'][number];
@@ -9,6 +10,7 @@ type Entry = Config['schedules'][number];
 export interface ScheduledParts {
   readonly gate: Pick<Gate, 'command' | 'view'>;
   readonly settings: Pick<Settings, 'setAll'>;
+  readonly drills: Pick<Drills, 'runEach'>;
   readonly clock: Clock;
   readonly log: {
     info(fields: object, text: string): void;
@@ -51,7 +53,7 @@ function ownZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-async function carryOut(entry: Entry, { gate, settings }: ScheduledParts): Promise<void> {
+async function carryOut(entry: Entry, { gate, settings, drills }: ScheduledParts): Promise<void> {
   const models = entry.model === undefined ? gate.view().models.map(({ name }) => name) : [entry.model];
   switch (entry.do) {
     case 'load':
@@ -65,7 +67,9 @@ async function carryOut(entry: Entry, { gate, settings }: ScheduledParts): Promi
     case 'mode':
       await settings.setAll(Object.fromEntries(models.map((model) => [`models.${model}.mode`, entry.mode])));
       return;
-    case 'drill':
-      throw new AppError('schedule_failed', 'a drill cannot be run by a schedule yet');
+    case 'drill': {
+      const errors = await drills.runEach(entry.scenario ?? '', models);
+      if (errors.length > 0) throw new AppError('schedule_failed', errors.join('; '));
+    }
   }
 }

@@ -251,7 +251,6 @@ test('keys that have no effect yet are told with their lines, and only those tha
     '  size: 1GiB',
     'schedules:',
     '  - {cron: "0 2 * * *", do: unload}',
-    '  - {cron: "0 3 * * *", do: drill, scenario: kill}',
     'queue: {depth: 3}',
   ].join('\n');
   assert.deepEqual(load(text).notices, [
@@ -259,7 +258,6 @@ test('keys that have no effect yet are told with their lines, and only those tha
     'llamastead.yaml:6: models.a.b.placements[1]: split has no effect yet in this version',
     'llamastead.yaml:7: models.a.b.split has no effect yet in this version',
     'llamastead.yaml:10: promptState.size has no effect yet in this version',
-    'llamastead.yaml:13: schedules[1].do: drill has no effect yet in this version',
   ]);
   assert.deepEqual(load('queue: {depth: 3}').notices, []);
   assert.deepEqual(load(null).notices, []);

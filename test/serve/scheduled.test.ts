@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { AppError } from '../../app/errors.ts';
 import { scheduledWork } from '../../app/serve/scheduled.ts';
 import { load } from '../config/support.ts';
 import { manualClock } from '../support/clock.ts';
-import { homeView, memorySettings, modelView, recordingGate } from '../support/edge-fakes.ts';
+import { drillReport } from '../support/drill-report.ts';
+import {
+  homeView,
+  memorySettings,
+  modelView,
+  recordingDrills,
+  recordingGate,
+} from '../support/edge-fakes.ts';
 
 /** The clock starts on 2026-01-01 at midnight, UTC. */
 function home(yaml: string) {
@@ -13,9 +21,10 @@ function home(yaml: string) {
   const told: string[] = [];
   const write = (_: object, text: string) => void told.push(text);
   const log = { info: write, warn: write };
-  const work = scheduledWork({ gate, settings, clock, log });
+  const drills = recordingDrills();
+  const work = scheduledWork({ gate, settings, drills, clock, log });
   work.follow(load(yaml).config);
-  return { clock, gate, settings, told, work };
+  return { clock, gate, settings, drills, told, work };
 }
 
 test('loads and unloads are commands, for one model or for all; a mode is a setting', async () => {
@@ -55,6 +64,25 @@ schedules: [{cron: "0 2 * * *", do: load, model: chat}, {cron: "0 3 * * *", do: 
   clock.advance(3_600_000);
   await new Promise((resolve) => setImmediate(resolve));
   assert.match(told.at(-1) ?? '', /^a schedule failed: 0 3 \* \* \* mode gone: .*models\.gone\.mode/);
+});
+
+test('a drill runs on one model after the other, and is told when it could not be run', async () => {
+  const { clock, drills, told } = home(`
+timezone: UTC
+models: {chat: {file: a.gguf}, small: {file: b.gguf}}
+schedules: [{cron: "0 3 * * *", do: drill, scenario: kill}]
+`);
+  clock.advance(3 * 3_600_000);
+  assert.deepEqual(drills.asked, [{ scenario: 'kill', model: 'chat' }]);
+  drills.finish(drillReport());
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(drills.asked.slice(1), [{ scenario: 'kill', model: 'small' }]);
+  drills.finish(new AppError('drill_refused', 'small was in use for 60 s.'));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(
+    told.at(-1),
+    'a schedule failed: 0 3 * * * drill all: drill of small: small was in use for 60 s.',
+  );
 });
 
 test('a new configuration takes the place of the old', () => {

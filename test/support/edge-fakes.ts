@@ -8,6 +8,7 @@ import type { Fact, FactBody } from '../../app/core/facts.ts';
 import type { Command, CommandResult } from '../../app/core/request.ts';
 import type { ModelView, View } from '../../app/core/view.ts';
 import { AppError } from '../../app/errors.ts';
+import { inTurn } from '../../app/inspect/drill/in-turn.ts';
 import type { DrillAsked, Drills } from '../../app/ports/drills.ts';
 import type { EventLog, Gate, Settings } from '../../app/ports.ts';
 
@@ -109,15 +110,17 @@ export function recordingDrills(): RecordingDrills {
   const kept: DrillReport[] = [];
   const asked: DrillAsked[] = [];
   const running: { readonly began: () => void; readonly end: (how: DrillReport | AppError) => void }[] = [];
+  const run: Drills['run'] = (what, began = () => {}) => {
+    asked.push(what);
+    const { promise, resolve, reject } = Promise.withResolvers<DrillReport>();
+    running.push({ began, end: (how) => (how instanceof AppError ? reject(how) : resolve(how)) });
+    return promise;
+  };
   return {
     asked,
     reports: () => kept,
-    run(what, began = () => {}) {
-      asked.push(what);
-      const { promise, resolve, reject } = Promise.withResolvers<DrillReport>();
-      running.push({ began, end: (how) => (how instanceof AppError ? reject(how) : resolve(how)) });
-      return promise;
-    },
+    run,
+    runEach: inTurn(run),
     begin: () => running[0]?.began(),
     finish(how) {
       if (!(how instanceof AppError)) kept.unshift(how);

@@ -2,13 +2,13 @@
  * Commands as they come in on `set/<key>`: plain text, read by zod. Pure.
  */
 import { z } from 'zod';
-import { DRILL_SCENARIOS, type DrillScenario } from '../../core/drill.ts';
+import { RUN_SCENARIOS, type RunScenario } from '../../core/drill.ts';
 import type { Mode } from '../../core/types.ts';
 import { IDLE_MAX } from './payloads.ts';
 
 /** A command without its model: that is in the topic. */
 export type Asked =
-  | { readonly do: 'drill'; readonly scenario: DrillScenario }
+  | { readonly do: 'drill'; readonly scenario: RunScenario }
   | { readonly do: 'load' | 'unload' | 'restart' }
   | { readonly set: 'mode'; readonly value: Mode }
   | { readonly set: 'keep_loaded'; readonly value: boolean }
@@ -55,10 +55,10 @@ const READERS: Readonly<Record<string, Reader>> = {
   unload: press('unload'),
   restart: press('restart'),
   drill: {
-    expected: `PRESS (kill) or one of ${DRILL_SCENARIOS.join(', ')}`,
+    expected: `PRESS (kill) or one of ${RUN_SCENARIOS.join(', ')}`,
     oneModel: true,
     schema: z
-      .enum(['PRESS', ...DRILL_SCENARIOS])
+      .enum(['PRESS', ...RUN_SCENARIOS])
       .transform((word) => ({ do: 'drill', scenario: word === 'PRESS' ? 'kill' : word })),
   },
   keep_loaded: {

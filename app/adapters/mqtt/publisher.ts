@@ -29,7 +29,7 @@ export interface PublisherOptions {
   readonly gate: Gate;
   readonly events: EventLog;
   readonly settings: Settings;
-  readonly drills: Pick<Drills, 'run'>;
+  readonly drills: Pick<Drills, 'runEach'>;
   /** Position in the events and entities announced: a document of its own, as `mqtt.json`. */
   readonly memory: MemoryFile;
   readonly version: string;

@@ -3,7 +3,7 @@
  */
 
 import type { Logger } from 'pino';
-import type { DrillScenario } from '../../core/drill.ts';
+import type { RunScenario } from '../../core/drill.ts';
 import type { CommandResult } from '../../core/request.ts';
 import { slugs } from '../../core/slug.ts';
 import { AppError } from '../../errors.ts';
@@ -16,7 +16,7 @@ export interface CommandDeps {
   readonly gate: Gate;
   readonly settings: Settings;
   readonly events: Pick<EventLog, 'seq'>;
-  readonly drills: Pick<Drills, 'run'>;
+  readonly drills: Pick<Drills, 'runEach'>;
 }
 
 export interface RunnerOptions extends CommandDeps {
@@ -106,22 +106,15 @@ function ask(asked: Asked, models: readonly string[], deps: CommandDeps): Promis
   );
 }
 
-/** One after another. What a drill found is told by its events; here it counts that it could be run. */
+/** What a drill found is told by its events; here it counts that it could be run. */
 async function drillEach(
-  scenario: DrillScenario,
+  scenario: RunScenario,
   models: readonly string[],
-  drills: Pick<Drills, 'run'>,
+  drills: CommandDeps['drills'],
 ): Promise<CommandResult> {
-  const errors: string[] = [];
-  for (const model of models) {
-    try {
-      const { verdict, why } = await drills.run({ scenario, model });
-      if (verdict === 'not_applicable') errors.push(`drill of ${model}: ${why}`);
-    } catch (thrown) {
-      errors.push(`drill of ${model}: ${AppError.from(thrown).message}`);
-    }
-  }
-  return errors.length === 0 ? { ok: true } : { ok: false, code: 'drill_refused', message: errors.join(' ') };
+  const errors = await drills.runEach(scenario, models);
+  if (errors.length === 0) return { ok: true };
+  return { ok: false, code: 'drill_refused', message: errors.join(' ') };
 }
 
 type Setting = { readonly key: string; readonly value: unknown };

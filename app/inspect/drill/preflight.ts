@@ -1,5 +1,5 @@
 /** Whether a drill may begin: asked before anything is told or touched. Pure. */
-import { DRILL_SCENARIOS, type DrillScenario } from '../../core/drill.ts';
+import { DRILL_SCENARIOS, type RunScenario } from '../../core/drill.ts';
 import { nearest } from '../../core/nearest.ts';
 import type { State } from '../../core/state.ts';
 import type { Gpu, Model } from '../../core/types.ts';
@@ -9,7 +9,7 @@ import { type Drilled, inService } from './drilled.ts';
 import type { Scenario } from './scenarios.ts';
 
 /** Throws AppError `invalid_request`, or `drill_refused` for the one that only the command line can run. */
-export function readScenario(name: string): Exclude<DrillScenario, 'controller-restart'> {
+export function readScenario(name: string): RunScenario {
   const found = DRILL_SCENARIOS.find((each) => each === name);
   if (found === 'controller-restart') {
     throw new AppError(

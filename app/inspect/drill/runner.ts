@@ -1,5 +1,5 @@
 /** Runs drills, one at a time: asks whether it may, waits for a free moment, runs both rounds, reports. */
-import type { DrillVerdict } from '../../core/drill.ts';
+import type { DrillVerdict, RunScenario } from '../../core/drill.ts';
 import type { DrillReport, DrillRound } from '../../core/drill-report.ts';
 import { instancesOf, isAwaited } from '../../core/state.ts';
 import type { Model } from '../../core/types.ts';
@@ -8,6 +8,7 @@ import type { Drills } from '../../ports/drills.ts';
 import type { DrillArchive } from './archive.ts';
 import { compareOthers } from './bystanders.ts';
 import { type Drilled, drilledModel } from './drilled.ts';
+import { inTurn } from './in-turn.ts';
 import { judgeRound } from './judge.ts';
 import { memoryLow } from './memory-low.ts';
 import type { DrillParts, Ending, Run } from './parts.ts';
@@ -19,30 +20,25 @@ import { warmUp } from './warm-up.ts';
 
 export function drillRunner(parts: DrillParts, archive: DrillArchive): Drills {
   let running: string | null = null;
-  return {
-    reports: archive.reports,
-    async run({ scenario: asked, model: name }, began = () => {}) {
-      const scenario = readScenario(asked);
-      const model = readModel(parts.state, name);
-      if (running !== null) throw new AppError('drill_running', `A drill runs already: ${running}.`);
-      running = `${scenario} on ${model.name}`;
-      try {
-        const id = parts.random().slice(0, 8);
-        const run: Run = {
-          id,
-          name: scenario,
-          scenario: SCENARIOS[scenario],
-          model: model.name,
-          mark: parts.random(),
-        };
-        const report = await drill(parts, run, model, began);
-        archive.add(report);
-        return report;
-      } finally {
-        running = null;
-      }
-    },
+  const run: Drills['run'] = async ({ scenario: asked, model: name }, began = () => {}) => {
+    const scenario = readScenario(asked);
+    const model = readModel(parts.state, name);
+    if (running !== null) throw new AppError('drill_running', `A drill runs already: ${running}.`);
+    running = `${scenario} on ${model.name}`;
+    try {
+      const report = await drill(parts, newRun(parts, scenario, model), model, began);
+      archive.add(report);
+      return report;
+    } finally {
+      running = null;
+    }
   };
+  return { run, runEach: inTurn(run), reports: archive.reports };
+}
+
+function newRun(parts: DrillParts, name: RunScenario, { name: model }: Model): Run {
+  const id = parts.random().slice(0, 8);
+  return { id, name, scenario: SCENARIOS[name], model, mark: parts.random() };
 }
 
 async function drill(parts: DrillParts, run: Run, model: Model, began: () => void): Promise<DrillReport> {

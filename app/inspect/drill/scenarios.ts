@@ -1,5 +1,5 @@
 /** The scenarios as data: what is sent, what is broken and when, and what has to come of it. */
-import type { DrillScenario } from '../../core/drill.ts';
+import type { RunScenario } from '../../core/drill.ts';
 import type { Harm } from '../../ports/drills.ts';
 
 /** A start that is made to fail: too small a memory limit, or a device that is not there. */
@@ -47,7 +47,7 @@ const dies = (how: string) => (model: string) =>
   'It comes back by itself; meanwhile the fallback answers.';
 const nothing = (what: string) => (model: string) => `Nothing of ${model} stops: ${what}.`;
 
-export const SCENARIOS: Readonly<Record<Exclude<DrillScenario, 'controller-restart'>, Scenario>> = {
+export const SCENARIOS: Readonly<Record<RunScenario, Scenario>> = {
   kill: { ...base, fault: { kind: 'harm', harm: 'kill' }, stops: dies('killed') },
   hang: { ...base, fault: { kind: 'harm', harm: 'pause' }, stops: dies('frozen') },
   concurrent: {

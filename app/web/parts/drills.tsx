@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { DRILL_SCENARIOS, type DrillScenario } from '../../core/drill.ts';
+import { type DrillScenario, RUN_SCENARIOS } from '../../core/drill.ts';
 import { away, format, serverNow, view } from '../state/app.ts';
 import {
   asking,
@@ -15,8 +15,6 @@ import { DrillReportLine } from './drill-report.tsx';
 import { ErrorText } from './error-text.tsx';
 
 const SHOWN = 5;
-/** The controller cannot watch its own restart. */
-const OFFERED = DRILL_SCENARIOS.filter((name) => name !== 'controller-restart');
 
 /** Fails a model on purpose, after asking, and shows the last reports. */
 export function Drills() {
@@ -58,7 +56,7 @@ function DrillForm({ models }: { models: readonly string[] }) {
           value={scenario}
           onChange={(event) => setScenario(event.currentTarget.value as DrillScenario)}
         >
-          {OFFERED.map((name) => (
+          {RUN_SCENARIOS.map((name) => (
             <option key={name} value={name}>
               {words.names[name]}
             </option>
