@@ -59,10 +59,10 @@ function decides(
   { smallest, usual }: { readonly smallest: number; readonly usual: Placement | null },
   now: Now,
 ): boolean {
+  if (request.deadlineAt - now.mono < COUNT_MS) return false;
   if (mayExceed(request, smallest)) return true;
   // The CPU's speed is asked only where it would be its turn.
   if (usual !== null && (usual !== 'cpu' || !request.ownDeadline)) return false;
-  if (request.deadlineAt - now.mono < COUNT_MS) return false;
   return suitedChoices(state, model, request, now).length === 0 && isTooSlow(state, model, request, now);
 }
 
