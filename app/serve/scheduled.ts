@@ -39,7 +39,7 @@ export function scheduledWork(parts: ScheduledParts): ScheduledWork {
     log.warn({ schedule: entry }, `a schedule failed: ${words(entry)}: ${why}`);
   return {
     follow: ({ schedules: entries, timezone }) =>
-      all.set(entries, timezone === 'auto' ? ownZone() : timezone),
+      all.set(entries, entries.length > 0 && timezone === 'auto' ? ownZone() : timezone),
     stop: all.stop,
   };
 }
@@ -48,7 +48,7 @@ function words({ cron, do: what, model }: Entry): string {
   return `${cron} ${what} ${model ?? 'all'}`;
 }
 
-/** That of TZ, else of the machine. */
+/** That of TZ, else of the machine. Asked only where it is needed: the data that tells it takes 11 MB of memory. */
 function ownZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
