@@ -94,6 +94,7 @@ test('without llama-swap the ratio to the pass-through is translated', () => {
   samples.put(METRIC, 'pass-through', 2);
   const [row] = rowsOf(samples, ['pass-through']);
   assert.equal(row?.reached, 1.5 * (PASS_THROUGH_TO_LLAMA_SWAP[METRIC] ?? Number.NaN));
+  assert.match(table([row ?? assert.fail()], ['pass-through']), /~0\.8\d of llama-swap/);
 });
 
 test('a ratio to nothing is no verdict', () => {

@@ -31,9 +31,11 @@ function verdict({ met }: Row): string {
   return met ? 'met' : 'MISSED';
 }
 
-function reached({ goal, reached: value }: Row): string {
+/** `~`: llama-swap did not run, its share is translated from the pass-through's. */
+function reached({ goal, others, reached: value }: Row): string {
   if (goal.against === 'value' || Number.isNaN(value)) return '';
-  return `${value.toFixed(2)} of ${goal.against === 'bare' ? 'bare' : 'llama-swap'}`;
+  if (goal.against === 'bare') return `${value.toFixed(2)} of bare`;
+  return `${others['llama-swap'] === undefined ? '~' : ''}${value.toFixed(2)} of llama-swap`;
 }
 
 function goal({ goal: { sense, limit, against, unit } }: Row): string {
