@@ -6,6 +6,7 @@ import { ask, post } from '../support/raw-client.ts';
 import {
   busySlots,
   eventually,
+  freeSlots,
   KEY,
   llamaServers,
   ready,
@@ -123,7 +124,7 @@ test('when the client leaves, the slot is free', async () => {
     const sent = post(bench.url + CHAT, { ...LONG, stream, max_tokens: 3000 });
     await eventually(async () => (await busySlots(gpu)) === 1);
     sent.leave();
-    await eventually(async () => (await busySlots(gpu)) === 0);
+    await freeSlots(gpu);
   }
   assert.deepEqual(
     bench.tickets.map(({ outcomes }) => outcomes),

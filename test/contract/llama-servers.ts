@@ -67,16 +67,22 @@ export async function llamaServers(label: string): Promise<Servers> {
 }
 
 /** Polls, at most 60 s, until `check` holds. */
-export async function eventually(check: () => Promise<boolean>): Promise<void> {
+export async function eventually(check: () => Promise<boolean>, everyMs = 20): Promise<void> {
   const end = performance.now() + 60_000;
   while (!(await check().catch(() => false))) {
     if (performance.now() > end) throw new Error(`not so within 60 s: ${check}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }
 
 export const ready = ({ host }: Server) =>
   eventually(async () => (await get(`http://${host}:8080/health`)).status === 200);
+
+/**
+ * Resolves when no slot is busy. Asks seldom: llama-server looks whether the client of a whole answer is still there
+ * only after a second without any result, and `/slots` is one.
+ */
+export const freeSlots = (server: Server) => eventually(async () => (await busySlots(server)) === 0, 2_500);
 
 export async function busySlots({ host }: Server): Promise<number> {
   const reply = await get(`http://${host}:8080/slots`, { Authorization: `Bearer ${KEY}` });

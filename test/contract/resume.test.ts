@@ -10,7 +10,7 @@ import { type Bench, type BenchOptions, forwardBench } from '../support/forward-
 import { ask, post } from '../support/raw-client.ts';
 import {
   busySlots,
-  eventually,
+  freeSlots,
   KEY,
   llamaServers,
   ready,
@@ -296,7 +296,7 @@ test('a killed container is continued; a client that leaves then frees the slot'
   while (told(reply.text()).text.length <= seen.length + 10) await new Promise(setImmediate);
   assert.equal(await busySlots(cpu), 1);
   sent.leave();
-  await eventually(async () => (await busySlots(cpu)) === 0);
+  await freeSlots(cpu);
   assert.deepEqual((await bench.ended(0)).outcome, 'client_gone');
   await bench.close();
 });
