@@ -111,5 +111,7 @@ test('a CPU that would be too slow for the deadline refuses with the numbers', a
   const prompt = SENTENCE.repeat(600);
   const refused = await sendChat(home, { model: 'line', prompt, headers: { 'llamastead-deadline': '10ms' } });
   assert.equal(refused.status, 503);
-  assert.match(await refused.text(), /"capacity"|tokens to read at \d+ a second/);
+  const { error } = JSON.parse(await refused.text());
+  assert.equal(error.code, 'capacity');
+  assert.match(error.message, /\d+ tokens to read at \d+ a second/);
 });
