@@ -4,16 +4,11 @@ import { after, before, describe, test } from 'node:test';
 import { type CuttingProxy, cuttingProxy } from '../support/cutting-proxy.ts';
 import { type Bench, forwardBench } from '../support/forward-bench.ts';
 import { ask } from '../support/raw-client.ts';
+import { BEGUN_CALL, TOOL_TEMPLATE } from '../support/tool-template.ts';
 import { KEY, llamaServers, ready, type Server, type Servers } from './llama-servers.ts';
 
 const SAY = { model: 'chat', stream: true, temperature: 0, max_tokens: 12, ignore_eos: true };
 const MESSAGES = [{ role: 'user', content: 'hello' }];
-
-/** As Hermes and Qwen do it, so that the server finds the form of a tool call in it. */
-const TEMPLATE =
-  "{% if tools %}{{ '<|im_start|>system\\n<tools>' }}{% for tool in tools %}{{ '\\n' }}{{ tool | tojson }}{% endfor %}{{ '\\n</tools>\\n<tool_call>\\n{\"name\": NAME, \"arguments\": OBJECT}\\n</tool_call><|im_end|>\\n' }}{% endif %}" +
-  "{% for m in messages %}{% if m.tool_calls %}{{ '<|im_start|>assistant' }}{% for call in m.tool_calls %}{{ '\\n<tool_call>\\n{\"name\": \"' + call.function.name + '\", \"arguments\": ' }}{{ call.function.arguments | tojson }}{{ '}\\n</tool_call>' }}{% endfor %}{{ '<|im_end|>\\n' }}{% else %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endif %}{% endfor %}" +
-  "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
 interface Form {
   readonly path: string;
@@ -53,7 +48,7 @@ let bench: Bench;
 
 before(async () => {
   servers = await llamaServers('cut-streams');
-  const options = { env: { LLAMA_ARG_CHAT_TEMPLATE: TEMPLATE, LLAMA_ARG_N_PARALLEL: '1' } };
+  const options = { env: { LLAMA_ARG_CHAT_TEMPLATE: TOOL_TEMPLATE, LLAMA_ARG_N_PARALLEL: '1' } };
   gpu = await servers.start('gpu', options);
   const cpu = await servers.start('cpu', options);
   await Promise.all([ready(gpu), ready(cpu)]);
@@ -114,8 +109,7 @@ describe('a tool call', { timeout: 300_000 }, () => {
     required: ['rooms'],
   };
   const light = { name: 'light_on', description: 'Switches the lights of rooms on' };
-  // Begun for the model, since this one would never do it by itself; the grammar does the rest.
-  const messages = [...MESSAGES, { role: 'assistant', content: '<tool_call>\n' }];
+  const messages = [...MESSAGES, { role: 'assistant', content: BEGUN_CALL }];
   const common = { model: 'chat', stream: true, temperature: 0, max_tokens: 80, messages };
   const forms: readonly [string, object][] = [
     [

@@ -1,6 +1,7 @@
 /** Client libraries that people use, unchanged and over the wire, each through a failover. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { TOOL_TEMPLATE } from '../support/tool-template.ts';
 import type { ApiClient } from './clients/client.ts';
 import { curl } from './clients/curl.ts';
 import { langchain } from './clients/langchain.ts';
@@ -23,7 +24,8 @@ const TASKS = ['whole', 'stream', 'tool', 'structured'] as const;
 let home: Controller;
 
 before(async () => {
-  const tiny = { file: 'tiny.gguf', context: 2048, parallel: 1 };
+  const env = { LLAMA_ARG_CHAT_TEMPLATE: TOOL_TEMPLATE };
+  const tiny = { file: 'tiny.gguf', context: 2048, parallel: 1, env };
   const names = Object.keys(MAKERS);
   const lost = names.flatMap((name) =>
     TASKS.map((task) => [`${name}-${task}`, { ...tiny, gpu: { devices: ['gone'] } }]),
@@ -46,7 +48,9 @@ for (const [name, make] of Object.entries(MAKERS)) {
     const client = await make(home.url);
     assert.notEqual(await client.whole(`${name}-whole`), '');
     assert.notEqual(await client.stream(`${name}-stream`, () => {}), '');
-    assert.notEqual(await client.tool(`${name}-tool`), '');
+    const call = (await client.tool(`${name}-tool`)) as { lamp: string; on: boolean };
+    assert.match(call.lamp, /^(kitchen|hall)$/);
+    assert.equal(typeof call.on, 'boolean');
     const reply = (await client.structured(`${name}-structured`)) as { mood: string };
     assert.match(reply.mood, /^(calm|gay)$/);
     const moved = home

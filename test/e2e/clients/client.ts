@@ -5,8 +5,8 @@ export interface ApiClient {
   whole(model: string): Promise<string>;
   /** A streamed answer: its text; `first` is called at the first piece of it. */
   stream(model: string, first: () => void): Promise<string>;
-  /** The answer to a request that offers the tool `set_light`: its text, or the arguments of a call. */
-  tool(model: string): Promise<string>;
+  /** A call of the tool `set_light`, which is begun for the model: its arguments. */
+  tool(model: string): Promise<unknown>;
   /** An answer of the schema of `reply`. */
   structured(model: string): Promise<unknown>;
 }

@@ -1,4 +1,6 @@
 /** curl, as in a shell script. */
+
+import { BEGUN_CALL } from '../../support/tool-template.ts';
 import { streamedText } from '../support/chat.ts';
 import { type ApiClient, LIGHT, LONG, PROMPT, REPLY } from './client.ts';
 import { runProgram } from './program.ts';
@@ -43,9 +45,12 @@ export function curl(url: string): ApiClient {
       return streamedText(raw);
     },
     async tool(model) {
-      const tools = [{ type: 'function', function: LIGHT }];
-      const answer = await message({ model, messages, max_tokens: 16, tools });
-      return answer?.content || (answer?.tool_calls?.[0]?.function.arguments ?? '');
+      const answer = await message({
+        ...{ model, max_tokens: 100, tool_choice: 'required' },
+        messages: [...messages, { role: 'assistant', content: BEGUN_CALL }],
+        tools: [{ type: 'function', function: LIGHT }],
+      });
+      return JSON.parse(answer?.tool_calls?.[0]?.function.arguments ?? 'null');
     },
     async structured(model) {
       const response_format = {

@@ -1,5 +1,7 @@
 /** LangChain's ChatOpenAI. */
+import { AIMessage, HumanMessage } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
+import { BEGUN_CALL } from '../../support/tool-template.ts';
 import { type ApiClient, LIGHT, LONG, PROMPT, REPLY } from './client.ts';
 
 export function langchain(url: string): ApiClient {
@@ -19,10 +21,10 @@ export function langchain(url: string): ApiClient {
       return text;
     },
     async tool(model) {
-      const { text, tool_calls } = await chat(model, 16)
-        .bindTools([{ type: 'function', function: LIGHT }])
-        .invoke(PROMPT);
-      return text || JSON.stringify(tool_calls?.[0]?.args);
+      const { tool_calls } = await chat(model, 100)
+        .bindTools([{ type: 'function', function: LIGHT }], { tool_choice: 'required' })
+        .invoke([new HumanMessage(PROMPT), new AIMessage(BEGUN_CALL)]);
+      return tool_calls?.[0]?.args;
     },
     async structured(model) {
       const schema = { title: 'reply', ...REPLY };

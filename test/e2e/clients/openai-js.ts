@@ -1,5 +1,6 @@
 /** The official SDK for JavaScript. */
 import OpenAI from 'openai';
+import { BEGUN_CALL } from '../../support/tool-template.ts';
 import { type ApiClient, LIGHT, LONG, PROMPT, REPLY } from './client.ts';
 
 export function openaiJs(url: string): ApiClient {
@@ -23,12 +24,12 @@ export function openaiJs(url: string): ApiClient {
     },
     async tool(model) {
       const answer = await completions.create({
-        ...{ model, messages, max_tokens: 16 },
+        ...{ model, max_tokens: 100, tool_choice: 'required' },
+        messages: [...messages, { role: 'assistant', content: BEGUN_CALL }],
         tools: [{ type: 'function', function: { ...LIGHT, parameters: { ...LIGHT.parameters } } }],
       });
-      const message = answer.choices[0]?.message;
-      const [call] = message?.tool_calls ?? [];
-      return call?.type === 'function' ? call.function.arguments : (message?.content ?? '');
+      const [call] = answer.choices[0]?.message.tool_calls ?? [];
+      return call?.type === 'function' ? JSON.parse(call.function.arguments) : null;
     },
     async structured(model) {
       const json_schema = { name: 'reply', strict: true, schema: { ...REPLY } };

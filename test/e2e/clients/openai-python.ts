@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { benchDir } from '../../home/lib/paths.ts';
 import { run } from '../../home/lib/run.ts';
 import { onTerminal, runStep, type Step } from '../../home/lib/steps.ts';
+import { BEGUN_CALL } from '../../support/tool-template.ts';
 import { type ApiClient, LIGHT, LONG, PROMPT, REPLY } from './client.ts';
 import { runProgram } from './program.ts';
 
@@ -29,7 +30,7 @@ function folder(): string {
 
 export async function openaiPython(url: string): Promise<ApiClient> {
   const PYTHONPATH = await runStep(packageStep, onTerminal);
-  const spec = JSON.stringify({ prompt: PROMPT, long: LONG, light: LIGHT, reply: REPLY });
+  const spec = JSON.stringify({ prompt: PROMPT, long: LONG, light: LIGHT, begun: BEGUN_CALL, reply: REPLY });
   const call = async (model: string, what: string, line?: (text: string) => void): Promise<unknown> => {
     const said = await runProgram('python3', [PROGRAM, url, model, what, spec], { PYTHONPATH }, line);
     return JSON.parse(said.split('\n').at(-1) ?? 'null');
@@ -39,7 +40,7 @@ export async function openaiPython(url: string): Promise<ApiClient> {
     whole: async (model) => String(await call(model, 'whole')),
     stream: async (model, first) =>
       String(await call(model, 'stream', (text) => (text === 'first' ? first() : undefined))),
-    tool: async (model) => String(await call(model, 'tool')),
+    tool: (model) => call(model, 'tool'),
     structured: (model) => call(model, 'structured'),
   };
 }

@@ -30,9 +30,14 @@ def stream():
 
 
 def tool():
-    tools = [{"type": "function", "function": spec["light"]}]
-    message = create(model=model, messages=messages, max_tokens=16, tools=tools).choices[0].message
-    return message.content or message.tool_calls[0].function.arguments
+    answer = create(
+        model=model,
+        messages=[*messages, {"role": "assistant", "content": spec["begun"]}],
+        max_tokens=100,
+        tools=[{"type": "function", "function": spec["light"]}],
+        tool_choice="required",
+    )
+    return json.loads(answer.choices[0].message.tool_calls[0].function.arguments)
 
 
 def structured():

@@ -1,6 +1,7 @@
 /** Vercel's AI SDK. */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, jsonSchema, Output, streamText, tool } from 'ai';
+import { BEGUN_CALL } from '../../support/tool-template.ts';
 import { type ApiClient, LIGHT, LONG, PROMPT, REPLY } from './client.ts';
 
 export function vercelAi(url: string): ApiClient {
@@ -27,13 +28,17 @@ export function vercelAi(url: string): ApiClient {
       return text;
     },
     async tool(model) {
-      const { text, toolCalls } = await generateText({
-        ...{ model: provider(model), prompt: PROMPT, maxOutputTokens: 16 },
+      const { toolCalls } = await generateText({
+        ...{ model: provider(model), maxOutputTokens: 100, toolChoice: 'required' },
+        messages: [
+          { role: 'user', content: PROMPT },
+          { role: 'assistant', content: BEGUN_CALL },
+        ],
         tools: {
           set_light: tool({ description: LIGHT.description, inputSchema: jsonSchema(LIGHT.parameters) }),
         },
       });
-      return text || JSON.stringify(toolCalls[0]?.input);
+      return toolCalls[0]?.input;
     },
     async structured(model) {
       const { output } = await generateText({

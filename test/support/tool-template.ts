@@ -1,0 +1,10 @@
+/** How a model without a notion of tools is made to call one. */
+
+/** As Hermes and Qwen do it, so that the server finds the form of a tool call in it. */
+export const TOOL_TEMPLATE =
+  "{% if tools %}{{ '<|im_start|>system\\n<tools>' }}{% for tool in tools %}{{ '\\n' }}{{ tool | tojson }}{% endfor %}{{ '\\n</tools>\\n<tool_call>\\n{\"name\": NAME, \"arguments\": OBJECT}\\n</tool_call><|im_end|>\\n' }}{% endif %}" +
+  "{% for m in messages %}{% if m.tool_calls %}{{ '<|im_start|>assistant' }}{% for call in m.tool_calls %}{{ '\\n<tool_call>\\n{\"name\": \"' + call.function.name + '\", \"arguments\": ' }}{{ call.function.arguments | tojson }}{{ '}\\n</tool_call>' }}{% endfor %}{{ '<|im_end|>\\n' }}{% else %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endif %}{% endfor %}" +
+  "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+
+/** A call begun for the model, as its own last message: it would never do it by itself; the grammar does the rest. */
+export const BEGUN_CALL = '<tool_call>\n';
