@@ -23,6 +23,8 @@ export type Change =
       readonly head: boolean;
       readonly since: number;
       readonly notBefore: number;
+      /** Monotonic ms. */
+      readonly deadlineAt: number;
     }
   /** An instance was asked how many tokens its prompt has. */
   | { readonly type: 'count_asked'; readonly request: RequestId }

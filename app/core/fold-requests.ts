@@ -41,7 +41,8 @@ export const requestFolds: Pick<
   },
   request_waits: (state, change) => {
     const request = requestOf(state, change.request);
-    const { since, notBefore, head } = change;
+    const { since, notBefore, head, deadlineAt } = change;
+    request.deadlineAt = deadlineAt;
     request.phase = { phase: 'waiting', since, notBefore, head };
     request.ticket = takeTicket(state);
     state.waiting.push(request.id);

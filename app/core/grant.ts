@@ -82,6 +82,7 @@ export function wait(
   notBefore: number,
   head: boolean,
   since = notBefore,
+  deadlineAt = request.deadlineAt,
 ): void {
-  out.changes.push({ type: 'request_waits', request: request.id, head, since, notBefore });
+  out.changes.push({ type: 'request_waits', request: request.id, head, since, notBefore, deadlineAt });
 }

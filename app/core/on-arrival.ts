@@ -59,7 +59,7 @@ function unknownModel(arrived: NewRequest, names: readonly string[]): Refusal {
 }
 
 function newRequest(state: State, model: Model, arrived: NewRequest, now: Now): Request {
-  const deadline = arrived.deadlineMs ?? state.policy?.queue.deadlineMs ?? 0;
+  const patienceMs = arrived.deadlineMs ?? state.policy?.queue.deadlineMs ?? 0;
   return {
     id: arrived.id,
     externalId: arrived.externalId,
@@ -74,7 +74,8 @@ function newRequest(state: State, model: Model, arrived: NewRequest, now: Now): 
     tokens: null,
     counting: 'no',
     receivedAt: now.mono,
-    deadlineAt: now.mono + deadline,
+    patienceMs,
+    deadlineAt: now.mono + patienceMs,
     ownDeadline: arrived.deadlineMs !== null,
     ticket: 0,
     phase: { phase: 'waiting', since: now.mono, notBefore: 0, head: false },

@@ -133,7 +133,14 @@ function onFailure(
   } else if (failure.kind === 'refused' && instance !== undefined) {
     out.effects.push({ type: 'examine_instance', instance: instance.id });
   }
-  wait(out, request, processed ? 0 : now.mono + backoff(request, now), true, now.mono);
+  const deadlineAt = processed ? deadlineAfter(request, forwarded, now) : request.deadlineAt;
+  wait(out, request, processed ? 0 : now.mono + backoff(request, now), true, now.mono, deadlineAt);
+}
+
+/** Running was no wait, so it may wait anew; but until the first content the client's own time goes on. */
+function deadlineAfter(request: Request, forwarded: Forwarded, now: Now): number {
+  const { ownDeadline, deadlineAt, patienceMs } = request;
+  return ownDeadline && forwarded === 'nothing' ? deadlineAt : now.mono + patienceMs;
 }
 
 /** Ends it; a poisoned one when Docker's evidence has shown that the instances died of it. */
@@ -168,8 +175,8 @@ function backoff(request: Request, now: Now): number {
   return Math.min(BACKOFF_MAX_MS, Math.max(BACKOFF_MS, (now.mono - request.receivedAt) / 2));
 }
 
-function lateMessage({ model, deadlineAt, receivedAt }: Request): string {
-  return `${model} gave no content within the deadline of ${deadlineAt - receivedAt} ms.`;
+function lateMessage({ model, patienceMs }: Request): string {
+  return `${model} gave no content within the deadline of ${patienceMs} ms.`;
 }
 
 function failedMessage(request: Request, failure: Failure): string {

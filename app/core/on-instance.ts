@@ -1,7 +1,7 @@
 /** Decisions about what the Containers port reports of one instance. */
 import { hostBytes } from './admission.ts';
 import type { Decision } from './changes.ts';
-import { isDrilled } from './drill.ts';
+import { isDrilled, waitsForDrill } from './drill.ts';
 import type { Measured } from './inputs.ts';
 import { about, type Instance } from './instance.ts';
 import { reasonOfExit } from './reason.ts';
@@ -144,7 +144,8 @@ function blame(out: Decision, state: State, instance: Instance, reason: Reason, 
     out.changes.push({ type: 'wanted_set', model: instance.model, wanted: { ...wanted, tried } });
   }
   for (const request of waitingFor(state, instance.model)) {
-    if (request.tried.has(instance.placement)) continue;
+    // What a drill broke says nothing to those who wait for its end.
+    if (request.tried.has(instance.placement) || waitsForDrill(state, request)) continue;
     out.changes.push({
       type: 'attempt_failed',
       request: request.id,

@@ -73,8 +73,7 @@ export function givesWay(
 }
 
 function standsBehind(request: Request, now: Now): boolean {
-  const patience = (request.deadlineAt - request.receivedAt) * PATIENCE;
-  return request.background && now.mono < request.receivedAt + patience;
+  return request.background && now.mono < request.receivedAt + request.patienceMs * PATIENCE;
 }
 
 function runningByClient(state: State, model: string): Map<string, number> {

@@ -119,7 +119,10 @@ export interface Request {
   /** Whether an instance was asked to count them. */
   counting: 'no' | 'asked' | 'done';
   readonly receivedAt: number;
-  readonly deadlineAt: number;
+  /** How long it may wait: the client's own deadline, else the configured one (ms). */
+  readonly patienceMs: number;
+  /** Of its wait, or until the first content where it is the client's own; later where it waits again. */
+  deadlineAt: number;
   /** The client named it, so it runs until the first content. */
   readonly ownDeadline: boolean;
   /** Its client's turn in the line: the lowest has waited longest. */

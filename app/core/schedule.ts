@@ -4,7 +4,7 @@
  */
 import { endJudged } from './blame.ts';
 import { type Decision, isEmpty, noDecision } from './changes.ts';
-import { isDrilled } from './drill.ts';
+import { isDrilled, waitsForDrill } from './drill.ts';
 import { giveUp, giveUpWish } from './give-up.ts';
 import { freeInstance, grant } from './grant.ts';
 import { hasFreeSlot } from './instance.ts';
@@ -106,7 +106,7 @@ function startForRequests(out: Decision, state: State, now: Now): void {
   for (const id of state.waiting) {
     const request = state.requests.get(id);
     const model = request && state.policy?.models.get(request.model);
-    if (request === undefined || model === undefined) continue;
+    if (request === undefined || model === undefined || waitsForDrill(state, request)) continue;
     // Most requests wait for a slot of what is there: they need no search of their own.
     const usual = usualOf(model);
     if (request.counting === 'asked' || (usual !== null && takesUsual(request, model, usual))) continue;

@@ -1,6 +1,6 @@
 /** How long things take here, as measured: service times, and from them when it is worth to come again. */
 import { allowedPlacements } from './placement.ts';
-import { instancesOf, type State } from './state.ts';
+import { instancesOf, isStandingBy, type State } from './state.ts';
 import type { Model, Now, Placement } from './types.ts';
 
 /** Taken for a service or a load that was never measured, ms. */
@@ -29,7 +29,9 @@ export function retrySeconds(ms: number): number {
  * loaded counts, after what is left of its usual load, or after its outage.
  */
 export function expectedWaitMs(state: State, model: Model, ahead: number, now: Now): number {
-  const serving = instancesOf(state, model.name).filter((one) => one.phase.state === 'ready');
+  const serving = instancesOf(state, model.name).filter(
+    (one) => one.phase.state === 'ready' && !isStandingBy(state, one),
+  );
   let rate = 0;
   for (const { placement, profile } of serving) {
     rate += profile.parallel / serviceMs(state, model.name, placement);

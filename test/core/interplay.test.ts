@@ -1,0 +1,113 @@
+/** Where one feature of the core meets another: time, the line, suspects, drills, the standby. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Outcome } from '../../app/core/request.ts';
+import type { ExitEvidence } from '../../app/core/types.ts';
+import { expectedWaitMs } from '../../app/core/waits.ts';
+import { model, policy, profile } from '../support/model.ts';
+import { DEAD, makeWorld, RESET } from '../support/world.ts';
+
+const MINUTE = 60_000;
+const CUT: Outcome = { kind: 'failed', failure: { kind: 'reset', reused: false }, forwarded: 'content' };
+
+describe('an answer that fails when the time to wait is long over', () => {
+  test('goes on elsewhere: what it was running was no wait', () => {
+    for (const outcome of [CUT, RESET]) {
+      const world = makeWorld({ policy: policy([model('chat')]) });
+      const id = world.request();
+      world.advance(6 * MINUTE);
+      world.end(id, outcome);
+      assert.equal(world.grantOf(id)?.placement, 'cpu');
+    }
+  });
+
+  test("goes on where it had begun within the client's own deadline, and ends where it had not", () => {
+    for (const { outcome, granted } of [
+      { outcome: CUT, granted: true },
+      { outcome: RESET, granted: false },
+    ]) {
+      const world = makeWorld({ policy: policy([model('chat')]) });
+      const id = world.request({ deadlineMs: 10_000 });
+      world.advance(20_000);
+      world.end(id, outcome);
+      assert.equal(world.grantOf(id) !== undefined, granted);
+      assert.equal(world.refusalOf(id)?.code, granted ? undefined : 'deadline');
+    }
+  });
+
+  test('waits no longer for it than a new one would', () => {
+    const only = model('chat', { placements: ['gpu'] });
+    const world = makeWorld({
+      policy: policy([only], { queue: { depth: 8, deadlineMs: MINUTE } }),
+      holdStarts: true,
+    });
+    const id = world.request();
+    world.finishStart();
+    world.advance(6 * MINUTE);
+    world.end(id, RESET);
+    world.advance(MINUTE - 1);
+    assert.equal(world.refusalOf(id), undefined);
+    world.advance(1);
+    assert.equal(world.refusalOf(id)?.code, 'deadline');
+  });
+});
+
+test('a suspect holds no instance free that cannot take it', () => {
+  const profiles = {
+    gpu: profile('chat', 'gpu', { context: 8192 }),
+    cpu: profile('chat', 'cpu', { context: 2048, parallel: 1 }),
+  };
+  const world = makeWorld({ policy: policy([model('chat', { profiles })]) });
+  const short = world.request();
+  const long = world.request();
+  world.submit({ type: 'tokens_counted', request: long, tokens: 6000 });
+  world.end(short, RESET);
+  world.end(long, RESET);
+  assert.equal(world.grantOf(short)?.placement, 'cpu');
+  world.end(short);
+  const next = world.request();
+  assert.equal(world.grantOf(next)?.placement, 'cpu');
+  assert.equal(world.loop.state.requests.get(long)?.phase.phase, 'waiting');
+});
+
+test("a request that waits for a drill's end meets nothing of the drill's failure", () => {
+  const gone: ExitEvidence = {
+    ...DEAD,
+    log: ['no such device: card0'],
+    error: 'no such file or directory: /dev/dri/card0',
+  };
+  for (const placements of [['gpu'], ['gpu', 'cpu']] as const) {
+    const world = makeWorld({
+      policy: policy([model('chat', { placements: [...placements] })]),
+      holdStarts: true,
+      startFails: () => (world.started.length === 1 ? gone : null),
+    });
+    world.submit({ type: 'drill_began', id: 'd', scenario: 'gpu-gone', model: 'chat' });
+    const own = world.request({ drill: true });
+    const other = world.request();
+    world.finishStart();
+    assert.equal(world.refusalOf(other), undefined);
+    const request = world.loop.state.requests.get(other);
+    assert.deepEqual([...(request?.tried ?? [])], []);
+    assert.equal(request?.lastFailure, null);
+    const told = world.facts
+      .filter(({ type }) => type === 'failover')
+      .flatMap((fact) => fact.requestIds ?? []);
+    assert.deepEqual(told.includes(`x${other}`), false);
+    assert.equal(placements.length === 1 ? world.refusalOf(own) !== undefined : true, true);
+  }
+});
+
+test('a warm standby is no room of the line: what it could serve is not counted in the wait', () => {
+  const wait = (standby: 'cold' | 'warm') => {
+    const profiles = { gpu: profile('chat', 'gpu'), cpu: profile('chat', 'cpu', { standby }) };
+    const chat = model('chat', { profiles });
+    const world = makeWorld({ policy: policy([chat]) });
+    const id = world.request();
+    world.advance(2_000);
+    world.end(id);
+    assert.equal(world.placements().length, standby === 'warm' ? 2 : 1);
+    return expectedWaitMs(world.loop.state, chat, 3, world.now());
+  };
+  assert.equal(wait('warm'), wait('cold'));
+});
