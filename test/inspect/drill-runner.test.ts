@@ -153,6 +153,38 @@ test('another container with the GPU, or a GPU that is out of service, refuses i
   await refusedWith(out.run('kill'), 'drill_refused', /gpu of chat is out of service/);
 });
 
+test('a request of others that came between the rounds ends before the second one breaks anything', async () => {
+  const { world, run, sent } = home([model('chat')], [], 60_000);
+  used(world);
+  const between = Promise.withResolvers<number>();
+  const off = world.loop.onTurn(() => {
+    if (world.loop.state.drill?.exclusive !== false) return;
+    off();
+    between.resolve(world.request());
+  });
+  const report = run('long-prompt');
+  const other = await between.promise;
+  for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(sent.length, 2, 'the second round waits');
+  assert.equal(world.loop.state.drill?.exclusive, true);
+  world.end(other);
+  assert.equal((await report).verdict, 'passed');
+});
+
+test('others that do not end between the rounds leave the second one unshown', async () => {
+  const { world, run, sent } = home([model('chat')], [], 20);
+  used(world);
+  const off = world.loop.onTurn(() => {
+    if (world.loop.state.drill?.exclusive !== false) return;
+    off();
+    world.request();
+  });
+  const report = await run('long-prompt');
+  assert.equal(sent.length, 2);
+  assert.equal(report.rounds[1]?.verdict, 'not_applicable');
+  assert.match(report.why, /was in use/);
+});
+
 test('one drill at a time', async () => {
   const { world, run } = home([model('chat')], [], 60_000);
   used(world);

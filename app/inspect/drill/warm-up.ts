@@ -1,10 +1,15 @@
-/** A short request before each round: the model serves where it shall be broken, and its speed is known. */
+/**
+ * Before each round: requests of others that run are let end, since the failure would meet them; then a short
+ * request, so that the model serves where it shall be broken, and its speed is known.
+ */
 import type { DrillRound } from '../../core/drill-report.ts';
+import { instancesOf } from '../../core/state.ts';
 import { drillBody } from './bodies.ts';
 import type { Drilled } from './drilled.ts';
 import { judgeRound } from './judge.ts';
 import type { DrillParts, Run } from './parts.ts';
 import { nothingSeen } from './round.ts';
+import { until } from './until.ts';
 import { serving } from './watch.ts';
 
 const SHORT = 16;
@@ -17,6 +22,10 @@ export async function warmUp(
   stream: boolean,
 ): Promise<DrillRound | { readonly speed: number | null }> {
   const { model, target } = drilled;
+  if (!(await until(parts, () => !hasOthers(parts, model), parts.limits.free))) {
+    const why = `others' requests to ${model} did not end within ${parts.limits.free / 1000} s, so it was in use`;
+    return judgeRound(run.scenario, nothingSeen(drilled, stream, why));
+  }
   if (run.scenario.fault.kind === 'start') return { speed: null };
   const answer = await parts.send({
     id: `drill-${run.id}-warm-up-${stream ? 'stream' : 'whole'}`,
@@ -31,4 +40,10 @@ export async function warmUp(
       ? `${target} does not serve: a first request was answered by ${answer.placement}`
       : `a first request was not answered: ${answer.error?.message ?? answer.end}`;
   return judgeRound(run.scenario, nothingSeen(drilled, stream, why));
+}
+
+function hasOthers({ state }: DrillParts, model: string): boolean {
+  return instancesOf(state, model).some(({ leases }) =>
+    [...leases].some((id) => state.requests.get(id)?.drill !== true),
+  );
 }
