@@ -20,8 +20,8 @@ export interface AttemptOptions {
   readonly full: () => boolean;
   /** Started by the attempt's bytes, stopped at its end. */
   readonly watch: Watch;
-  /** The first content, or a whole answer's first byte. */
-  readonly onBegin: () => void;
+  /** The first content, or a whole answer's first byte; `answers` false: of an error, so another try may follow. */
+  readonly onBegin: (answers: boolean) => void;
   /** Called once, synchronously, unless the attempt was cancelled. */
   readonly onEnd: (end: AttemptEnd) => void;
 }
@@ -55,6 +55,7 @@ export interface Attempt {
 export function newAttempt(options: AttemptOptions): Attempt {
   const { lane, watch } = options;
   let receiver: Receiver | null = null;
+  let answers = false;
   let begun = false;
   let settled = false;
 
@@ -94,6 +95,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
 
   const sink: LaneSink = {
     head(head) {
+      answers = head.status < 300;
       receiver = options.receive(head);
     },
     data(chunk) {
@@ -110,7 +112,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
       watch.bytes(receiver.now.begun);
       if (receiver.now.begun && !begun) {
         begun = true;
-        options.onBegin();
+        options.onBegin(answers);
       }
       if (options.full()) {
         lane.pause();

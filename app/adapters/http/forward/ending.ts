@@ -3,7 +3,7 @@ import type { Forwarded, Refusal } from '../../../core/request.ts';
 import type { Timings } from '../../../core/speed.ts';
 import { ownError } from '../errors.ts';
 import type { AttemptEnd } from './attempt.ts';
-import { beat, type Exchange, factsOf } from './exchange-state.ts';
+import { beat, type Exchange, factsOf, hush } from './exchange-state.ts';
 import type { RequestMeasurement } from './options.ts';
 import type { Missed } from './watch.ts';
 
@@ -21,8 +21,8 @@ export function ended(x: Exchange, end: AttemptEnd): void {
   const { failure } = end;
   x.forwarded = forwardedSoFar(x, end);
   const { forwarded } = x;
-  // Text went out, and it may take a while until more follows.
-  if (forwarded === 'content') beat(x);
+  // It may take a while until another instance has it.
+  if (forwarded !== 'more') beat(x);
   log.debug(
     { requestId: x.call.requestId, model: x.model, placement, attempt, failure, forwarded },
     'attempt failed',
@@ -59,7 +59,7 @@ function finish(x: Exchange, outcome: RequestMeasurement['outcome']): boolean {
   if (x.over) return false;
   x.over = true;
   x.attempt = null;
-  x.stopKeepalive();
+  hush(x);
   const { model, placement, attempts, queuedMs } = factsOf(x);
   x.shared.options.metrics.request({
     model: model ?? '',

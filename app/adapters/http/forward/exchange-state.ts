@@ -17,7 +17,8 @@ export interface Exchange {
   readonly transcript: Transcript | null;
   /** By all attempts so far. */
   forwarded: Forwarded;
-  stopKeepalive: () => void;
+  /** Null: no comments are sent now. */
+  stopKeepalive: (() => void) | null;
   grant: Grant | null;
   grantedAt: number;
   model: string | null;
@@ -32,12 +33,17 @@ export interface Exchange {
   over: boolean;
 }
 
-/** Comments from now on, until it is stopped. */
+/** A stream sends comments from now on, until `hush`. */
 export function beat(x: Exchange): void {
+  if (!x.streams || x.stopKeepalive !== null) return;
   const { shared, call, answer } = x;
   const { clock } = shared.options;
-  x.stopKeepalive();
   x.stopKeepalive = keepalive(clock, shared.alarms, call.settings.keepaliveMs, () => answer.comment(sign(x)));
+}
+
+export function hush(x: Exchange): void {
+  x.stopKeepalive?.();
+  x.stopKeepalive = null;
 }
 
 /** What a silent stream says of itself: its place in the line, or that it is alive. */

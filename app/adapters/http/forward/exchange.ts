@@ -8,7 +8,7 @@ import { bodyHash } from './body.ts';
 import type { Call, Shared } from './call.ts';
 import { countTokens } from './count.ts';
 import { clientGone, ended, missed, passOn, refused } from './ending.ts';
-import { beat, type Exchange, factsOf } from './exchange-state.ts';
+import { beat, type Exchange, factsOf, hush } from './exchange-state.ts';
 import { type Forwarding, type Grant, prepare } from './forwarding.ts';
 import { prepareResume } from './resume/resume.ts';
 import { transcript } from './resume/transcript.ts';
@@ -27,7 +27,7 @@ export function exchange(shared: Shared, call: Call): void {
     streams: fields.stream && protocol.judge !== null,
     transcript: fields.stream && continuable ? transcript(fields.model) : null,
     forwarded: 'nothing',
-    stopKeepalive: () => {},
+    stopKeepalive: null,
     grant: null,
     grantedAt: 0,
     model: null,
@@ -37,7 +37,7 @@ export function exchange(shared: Shared, call: Call): void {
     announced: '',
     over: false,
   };
-  if (x.streams) beat(x);
+  beat(x);
   const box: Box = { x };
   call.res.on('close', () => {
     clientGone(x);
@@ -110,9 +110,9 @@ function granted(x: Exchange, grant: Grant): void {
     grant,
     taken,
     missed: (what) => missed(x, what),
-    begun() {
+    begun(answers) {
       x.backendMs = clock.now().mono - x.grantedAt;
-      x.stopKeepalive();
+      if (answers) hush(x);
     },
     ended: (end) => ended(x, end),
   };

@@ -23,7 +23,7 @@ export interface Forwarding {
   readonly grant: Grant;
   readonly taken: Taken;
   readonly missed: (what: Missed) => void;
-  readonly begun: () => void;
+  readonly begun: (answers: boolean) => void;
   readonly ended: (end: AttemptEnd) => void;
 }
 

@@ -172,6 +172,29 @@ test('a stream that waits long gets its head and comments, and later failures co
   clock.advance(60_000);
 });
 
+test('a stream whose instance answered with an error goes on telling that it waits', async () => {
+  for (const behaviour of [failing(503, 'Loading model'), failing(500, 'Compute error.')]) {
+    gpu.behave(behaviour);
+    cpu.behave(stream(CHAT_STREAM));
+    const failed = Promise.withResolvers<void>();
+    const { bench, clock } = await home({
+      onFailure: () => {
+        failed.resolve();
+        return { do: 'wait' };
+      },
+    });
+    const sent = post(bench.url + PATH, CHAT);
+    const ticket = await bench.ticket(0);
+    await failed.promise;
+    clock.advance(10_000);
+    const reply = await sent.reply;
+    await reply.until(': keepalive\n\n');
+    ticket.obey({ do: 'grant', instance: 1 });
+    await reply.end;
+    assert.match(reply.text(), /\[DONE\]/);
+  }
+});
+
 test('a refusal and an error of the instance come as events when the head is sent', async () => {
   for (const [verdict, code] of [
     [{ do: 'refuse', refusal: { code: 'capacity', message: 'no room', retryAfter: 5 } }, 'capacity'],
