@@ -10,7 +10,7 @@ import { convicts } from './reason.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import type { Failure, Refusal, Request, RequestId } from './request.ts';
 import { problemKey, type State } from './state.ts';
-import { suitedChoices } from './suited.ts';
+import { suitedChoices, waitsForUntried } from './suited.ts';
 import type { ExitEvidence, Now, Problem, Reason } from './types.ts';
 
 /** Two instances are enough; a request that ended one of them may have met a fault of the placement. */
@@ -124,7 +124,9 @@ export function mayTake(state: State, request: Request, instance: Instance, now:
 function reservedFor(state: State, suspect: Request, now: Now): string | null {
   const model = state.policy?.models.get(suspect.model);
   if (model === undefined) return null;
-  for (const placement of suitedChoices(state, model, suspect, now)) {
+  const order = suitedChoices(state, model, suspect, now);
+  for (const placement of order) {
+    if (waitsForUntried(state, model, suspect, placement, order)) return null;
     for (const instance of state.instances.values()) {
       const fits = instance.model === model.name && instance.placement === placement;
       if (fits && instance.phase.state === 'ready') return instance.id;

@@ -4,9 +4,9 @@ import type { Decision } from './changes.ts';
 import { waitsForDrill } from './drill.ts';
 import type { Instance } from './instance.ts';
 import type { Request } from './request.ts';
-import { instancesOf, isStandingBy, type State } from './state.ts';
-import { suitedChoices } from './suited.ts';
-import type { Model, Now, Placement } from './types.ts';
+import { isStandingBy, type State } from './state.ts';
+import { isThere, suitedChoices, waitsForUntried } from './suited.ts';
+import type { Model, Now } from './types.ts';
 
 /** Gives it a slot of this instance. The change comes first: effects run after the fold. */
 export function grant(
@@ -56,23 +56,7 @@ export function freeInstance(state: State, model: Model, request: Request, now: 
   // A standby waits for a failure: what a better placement will take waits for a slot there.
   if (best !== null && isStandingBy(state, best) && isThere(state, model, order.slice(0, bestRank), 'ready'))
     return null;
-  // The one that failed it is back first: another try goes to another placement, and that one is coming.
-  if (best !== null && request.tried.has(best.placement)) {
-    const untried = order.filter((placement) => !request.tried.has(placement));
-    if (isThere(state, model, untried, 'starting')) return null;
-  }
-  return best;
-}
-
-function isThere(
-  state: State,
-  model: Model,
-  placements: readonly Placement[],
-  phase: 'starting' | 'ready',
-): boolean {
-  return instancesOf(state, model.name).some(
-    (one) => one.phase.state === phase && placements.includes(one.placement),
-  );
+  return best !== null && waitsForUntried(state, model, request, best.placement, order) ? null : best;
 }
 
 /** Back into the queue; not granted before `notBefore` (monotonic ms). */

@@ -38,7 +38,12 @@ export function shutDown(out: Decision, state: State, now: Now): void {
     out.changes.push({ type: 'shutdown_set', shutdown: { ...shutdown, deadline, cut: true } });
     return;
   }
-  if ((keep ? busy.length : instances.length) > 0 && !overdue) return;
+  const open = keep ? busy.length + state.judged.size : instances.length;
+  if (open > 0 && !overdue) return;
+  for (const id of state.judged) {
+    const request = state.requests.get(id);
+    if (request?.phase.phase === 'judged') refuseRequest(out, request, request.phase.otherwise);
+  }
   out.changes.push({ type: 'shutdown_set', shutdown: { ...shutdown, told: true } });
   out.effects.push({ type: 'stopped' });
 }

@@ -60,6 +60,37 @@ export function suitedChoices(state: State, model: Model, request: Request, now:
 }
 
 /**
+ * The placement that failed it is back first: another try goes to another one of `order`, and that one is coming.
+ */
+export function waitsForUntried(
+  state: State,
+  model: Model,
+  { tried }: Request,
+  placement: Placement,
+  order: readonly Placement[],
+): boolean {
+  if (!tried.has(placement)) return false;
+  return isThere(
+    state,
+    model,
+    order.filter((other) => !tried.has(other)),
+    'starting',
+  );
+}
+
+/** An instance of the model is in this phase on one of these placements. */
+export function isThere(
+  state: State,
+  model: Model,
+  placements: readonly Placement[],
+  phase: 'starting' | 'ready',
+): boolean {
+  return instancesOf(state, model.name).some(
+    (one) => one.phase.state === phase && placements.includes(one.placement),
+  );
+}
+
+/**
  * The placement that requests without a history take, where its instance is there or comes; null: each of them has
  * to be looked at, since none is there, or the CPU stands in and may be too slow for some.
  */

@@ -70,6 +70,44 @@ test('a suspect holds no instance free that cannot take it', () => {
   assert.equal(world.loop.state.requests.get(long)?.phase.phase, 'waiting');
 });
 
+test('a suspect that waits for an untried placement to load holds no other one free meanwhile', () => {
+  const world = makeWorld({ policy: policy([model('chat')]), holdStarts: true });
+  const suspects = [world.request(), world.request()];
+  world.finishStart();
+  for (const id of suspects) world.end(id, RESET);
+  world.advance(30_000);
+  const back = world.started.find(
+    ({ instance }, n) =>
+      n > 0 && instance !== 'i1' && world.loop.state.instances.get(instance)?.placement === 'gpu',
+  );
+  assert.ok(back);
+  const measured = { placement: 'gpu', ram: null, vram: null } as const;
+  world.submit({ type: 'instance_ready', instance: back.instance, container: 'c', measured });
+  for (const id of suspects) assert.equal(world.grantOf(id), undefined);
+  assert.equal(world.grantOf(world.request())?.placement, 'gpu');
+  world.finishStart();
+  assert.equal(world.grantOf(suspects[0] ?? 0)?.placement, 'cpu');
+});
+
+test('a judged request is told before the controller ends, also where the instances stay', () => {
+  const world = makeWorld({
+    policy: policy([model('chat')], { shutdown: { instances: 'keep', graceMs: 25_000 } }),
+    holdRemovals: true,
+  });
+  const id = world.request();
+  world.end(id, RESET);
+  world.end(id, RESET);
+  assert.equal(world.refusalOf(id), undefined);
+  world.submit({ type: 'shutdown' });
+  const told = world.effects.findIndex(({ type }) => type === 'refuse');
+  const stopped = world.effects.findIndex(({ type }) => type === 'stopped');
+  assert.ok(stopped < 0 || (told >= 0 && told < stopped));
+  world.finishRemoval();
+  world.finishRemoval();
+  world.advance(25_000);
+  assert.ok(world.refusalOf(id) !== undefined);
+});
+
 test("a request that waits for a drill's end meets nothing of the drill's failure", () => {
   const gone: ExitEvidence = {
     ...DEAD,
