@@ -2,7 +2,7 @@
 import type { Decision } from './changes.ts';
 import { wait } from './grant.ts';
 import { perModel } from './per-model.ts';
-import { contextFor, mayExceed, smallestContext } from './prompt.ts';
+import { contextFor, fitsContext, mayExceed, smallestContext } from './prompt.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import type { Outcome, Overflow, Refusal, Request, RequestId } from './request.ts';
 import { instancesOf, problemKey, type State } from './state.ts';
@@ -99,6 +99,8 @@ export function onOverflow(
   const overflow = failure.kind === 'http' ? failure.overflow : undefined;
   const model = state.policy?.models.get(request.model);
   if (overflow === undefined || model === undefined || forwarded !== 'nothing') return false;
+  // It takes less than it was started for (what the model was trained for, at most): it would refuse again.
+  if (madeFor(state, request, overflow.tokens)) return false;
   out.changes.push({ type: 'prompt_counted', request: request.id, tokens: overflow.tokens });
   if (tooLongEverywhere(model, overflow.tokens) !== null) {
     tell(out, model, overflow, now);
@@ -108,6 +110,12 @@ export function onOverflow(
   out.changes.push({ type: 'lease_ended', request: request.id, at, counted: false, served: false });
   wait(out, request, 0, true, at);
   return true;
+}
+
+/** Whether so many tokens fit the instance that the request runs on, as it was started. */
+function madeFor(state: State, { phase }: Request, tokens: number): boolean {
+  const instance = phase.phase === 'running' ? state.instances.get(phase.instance) : undefined;
+  return instance !== undefined && fitsContext(tokens, instance.profile);
 }
 
 /** Problems that are old, or that a larger context has solved. */

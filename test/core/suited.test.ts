@@ -39,6 +39,16 @@ describe('a prompt that is too long for the GPU', () => {
     assert.equal(world.loop.state.models.get('chat')?.outages.size, 0);
   });
 
+  test('is not sent again to an instance that takes less than it was started for', () => {
+    const world = makeWorld({ policy: contexts(8192, 8192) });
+    const id = world.request();
+    // llama-server takes no more than the model was trained for, whatever is configured.
+    world.end(id, overflow(3000, 2048));
+    assert.equal(world.grantOf(id), undefined);
+    assert.equal(world.effects.at(-1)?.type, 'pass_on');
+    assert.equal(world.loop.state.requests.size, 0);
+  });
+
   test('goes there also where it is not to be replayed: nothing was processed', () => {
     const world = makeWorld({ policy: contexts() });
     const id = world.request({ neverReplay: true });
