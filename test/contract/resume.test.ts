@@ -312,7 +312,7 @@ async function afterText(text: string, env: Record<string, string>): Promise<str
     key: KEY,
     onFailure: continued,
   });
-  const reply = await ask(bench.url + CHAT, talk('hello'));
+  const reply = await ask(bench.url + CHAT, talk('hello', { max_tokens: 40 }));
   await bench.close();
   await first.close();
   await servers.remove(cpu);
