@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type CuttingProxy, cuttingProxy } from '../support/cutting-proxy.ts';
 import { chat, fakeLlama, stream } from '../support/fake-llama.ts';
-import { type Bench, type BenchOptions, forwardBench } from '../support/forward-bench.ts';
+import { ANEW, type Bench, type BenchOptions, forwardBench, isStale } from '../support/forward-bench.ts';
 import { ask, post } from '../support/raw-client.ts';
 import {
   busySlots,
@@ -54,13 +54,14 @@ before(async () => {
 after(() => servers.removeAll());
 
 /** What the core does with a text that was cut once, as long as it can be continued. */
-const continued: NonNullable<BenchOptions['onFailure']> = ({ outcomes }, { forwarded, failure }) =>
-  forwarded === 'content' && outcomes.length === 1
-    ? { do: 'grant', instance: 1, reason: 'reset' }
-    : {
-        do: 'refuse',
-        refusal: { code: 'failed_after_output', message: JSON.stringify(failure), retryAfter: null },
-      };
+const continued: NonNullable<BenchOptions['onFailure']> = ({ outcomes }, outcome) => {
+  if (isStale(outcome)) return ANEW;
+  const { forwarded, failure } = outcome;
+  const first = outcomes.filter((one) => !isStale(one)).length === 1;
+  if (forwarded === 'content' && first) return { do: 'grant', instance: 1, reason: 'reset' };
+  const refusal = { code: 'failed_after_output', message: JSON.stringify(failure), retryAfter: null };
+  return { do: 'refuse', refusal };
+};
 
 /** A first instance that can be cut and a second one; text is continued, anything else fails. */
 async function pair(name: string, env: Record<string, string>, file?: string): Promise<Pair> {

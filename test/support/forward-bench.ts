@@ -36,6 +36,14 @@ export interface Ticket {
   obey(verdict: Verdict): void;
 }
 
+/** A connection that was kept and that its server had closed: the request goes out again on a new one. */
+export function isStale(outcome: Outcome | undefined): boolean {
+  if (outcome?.kind !== 'failed' || outcome.forwarded !== 'nothing') return false;
+  return outcome.failure.kind === 'reset' && outcome.failure.reused;
+}
+
+export const ANEW: Verdict = { do: 'grant', instance: 0, fresh: true };
+
 export interface BenchOptions {
   /** Ports of the instances, in order; the first two are on the gpu and the cpu. */
   readonly ports: readonly number[];
