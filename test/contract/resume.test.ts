@@ -59,8 +59,10 @@ const continued: NonNullable<BenchOptions['onFailure']> = ({ outcomes }, outcome
   const { forwarded, failure } = outcome;
   const first = outcomes.filter((one) => !isStale(one)).length === 1;
   if (forwarded === 'content' && first) return { do: 'grant', instance: 1, reason: 'reset' };
-  const refusal = { code: 'failed_after_output', message: JSON.stringify(failure), retryAfter: null };
-  return { do: 'refuse', refusal };
+  return {
+    do: 'refuse',
+    refusal: { code: 'failed_after_output', message: JSON.stringify(failure), retryAfter: null },
+  };
 };
 
 /** A first instance that can be cut and a second one; text is continued, anything else fails. */
