@@ -42,7 +42,12 @@ const jellyfin: OtherContainer = {
   ofAnotherHome: false,
 };
 
-function home(models: readonly Model[] = [model('chat')], others: readonly OtherContainer[] = [], free = 5) {
+function home(
+  models: readonly Model[] = [model('chat')],
+  others: readonly OtherContainer[] = [],
+  free = 5,
+  more: Partial<DrillParts> = {},
+) {
   const world = makeWorld({ policy: policy(models) });
   const told: string[] = [];
   const sent: string[] = [];
@@ -74,6 +79,7 @@ function home(models: readonly Model[] = [model('chat')], others: readonly Other
     iso: (wall) => new Date(wall).toISOString(),
     clock: systemClock,
     limits: { free, answer: 1_000, recovery: 1_000, soon: 1_000 },
+    ...more,
   };
   const kept: object[] = [];
   const drills = drillRunner(parts, { reports: () => [], add: (report) => void kept.push(report) });
@@ -183,6 +189,23 @@ test('others that do not end between the rounds leave the second one unshown', a
   assert.equal(sent.length, 2);
   assert.equal(report.rounds[1]?.verdict, 'not_applicable');
   assert.match(report.why, /was in use/);
+});
+
+test('an engine that does not answer ends the drill: nobody waits for it for ever', async () => {
+  const limits = { free: 20, answer: 20, recovery: 20, soon: 20 };
+  const never = () => new Promise<never>(() => {});
+  const table: [DrillScenario, Partial<DrillParts>][] = [
+    ['gpu-gone', { command: never }],
+    ['oom-runtime', { containers: { harm: never, others: () => Promise.resolve([]) } }],
+  ];
+  for (const [scenario, more] of table) {
+    const { world, run } = home([model('chat')], [], 20, { ...more, limits });
+    used(world);
+    const report = await run(scenario);
+    assert.notEqual(report.verdict, 'passed');
+    assert.match(report.why, /within 0.02 s/);
+    assert.equal(world.loop.state.drill, null);
+  }
 });
 
 test('one drill at a time', async () => {

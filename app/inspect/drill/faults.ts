@@ -24,7 +24,12 @@ export async function prepareFault(parts: DrillParts, run: Run, drilled: Drilled
     return instance === null ? 'there was no running instance' : harmed(parts, instance, 'starve');
   }
   if (fault.kind !== 'start') return null;
-  const unloaded = await parts.command({ do: 'unload', model: drilled.model });
+  const unloaded = await within(
+    parts,
+    parts.command({ do: 'unload', model: drilled.model }),
+    parts.limits.answer,
+  );
+  if (unloaded === null) return `the model was not unloaded ${inTime(parts)}`;
   if (!unloaded.ok) return `the model could not be unloaded: ${unloaded.message}`;
   parts.arm({ model: drilled.model, placement: drilled.target, fault: fault.start });
   return null;
@@ -61,6 +66,10 @@ export async function breakIt(
   }
 }
 
+function inTime({ limits }: DrillParts): string {
+  return `within ${limits.answer / 1000} s`;
+}
+
 /** The engine's words where it refuses; null: it was done. */
 async function harmed(
   parts: DrillParts,
@@ -68,8 +77,9 @@ async function harmed(
   how: Parameters<DrillParts['containers']['harm']>[1],
 ): Promise<string | null> {
   try {
-    await parts.containers.harm(instance, how);
-    return null;
+    const harmed = parts.containers.harm(instance, how).then(() => true);
+    const made = await within(parts, harmed, parts.limits.answer);
+    return made === null ? `the engine did not answer ${inTime(parts)}` : null;
   } catch (thrown) {
     return AppError.from(thrown).message;
   }
