@@ -460,6 +460,22 @@ describe('while a text is to go on', () => {
     assert.equal(bench.tickets[0]?.abandoned, true);
   });
 
+  test('goes on under its key though its client left, and is whole for the one that comes back', async () => {
+    const { bench } = await scene(cut('a'), goesOn(['b']), { onFailure: () => ({ do: 'wait' }) });
+    const key = { 'Idempotency-Key': 'k' };
+    const lost = await post(bench.url + PATH, BODY, key).reply;
+    await bench.outcome(0);
+    lost.leave();
+    await bench.closed(0);
+    bench.tickets[0]?.obey({ do: 'grant', instance: 1, reason: 'reset' });
+    const back = await ask(bench.url + PATH, BODY, key);
+    assert.equal(textOf(back.text()), 'ab');
+    assert.equal(back.text().split(SEAM).length, 2);
+    assert.ok(back.text().endsWith(chat.done));
+    assert.equal(bench.tickets.length, 1);
+    assert.equal(bench.tickets[0]?.outcomes.at(-1)?.kind, 'completed');
+  });
+
   test('comments keep the stream alive', async () => {
     const { bench } = await scene(cut('a'), silent, {
       onFailure: () => ({ do: 'wait' }),
