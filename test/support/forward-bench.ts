@@ -219,7 +219,8 @@ function ticket(request: NewRequest, waiter: Waiter): Ticket {
       if (verdict.do === 'refuse') waiter.refused(verdict.refusal);
       else if (verdict.do === 'pass_on') waiter.passOn();
       else if (verdict.do === 'grant') {
-        attempt += 1;
+        // A new connection to the same instance counts as none, as in the core.
+        if (verdict.fresh !== true) attempt += 1;
         waiter.granted({
           type: 'grant',
           request: request.id,
