@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { fit, hostBytes } from '../../app/core/admission.ts';
 import { decide } from '../../app/core/decide.ts';
+import { waitsForDrill } from '../../app/core/drill.ts';
 import type { Input } from '../../app/core/inputs.ts';
 import type { Outcome } from '../../app/core/request.ts';
 import { settle } from '../../app/core/schedule.ts';
@@ -53,6 +54,12 @@ const entry = (each: string, more: Partial<Model> = {}) => {
   const profiles = { gpu, cpu: profile(each, 'cpu', { standby, context: 2048 }) };
   return model(each, { profiles, ...more });
 };
+function drillStep(what: 'began' | 'eased' | 'sealed' | 'ended', drilled: string): Input {
+  if (what === 'began') return { type: 'drill_began', id: 'd', scenario: 'kill', model: drilled };
+  return what === 'ended'
+    ? { type: 'drill_ended', verdict: 'passed', why: 'seen' }
+    : { type: `drill_${what}` };
+}
 const withPolicy = (keepLoaded: boolean, mode: Mode, only: string) =>
   policy(MODELS.map((each) => entry(each, each === only ? { mode, keepLoaded } : {})));
 
@@ -65,11 +72,13 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
         client: fc.constantFrom('x', 'y', 'z'),
         background: fc.boolean(),
         promptBytes: fc.constantFrom(0, 1_500, 5_000, 50_000),
+        drill: fc.constantFrom(false, false, false, true),
+        own: fc.constantFrom(null, null, 5_000),
       })
       .map(
-        (asked): Step =>
+        ({ own, ...asked }): Step =>
           (world) =>
-            void world.request(asked),
+            void world.request({ ...asked, ...(own === null ? {} : { deadlineMs: own }) }),
       ),
   },
   {
@@ -145,6 +154,14 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
             policy: withPolicy(kept, mode, each),
             why: 'settings',
           }),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(fc.constantFrom('began', 'eased', 'sealed', 'ended'), name).map(
+      ([what, each]): Step =>
+        (world) =>
+          world.submit(drillStep(what, each)),
     ),
   },
   {
@@ -234,8 +251,15 @@ function checkEffects(world: World, shared: Shared, from: number): number {
       `${effect.type} after the end of ${effect.request}`,
     );
     if (effect.type !== 'grant') shared.ended.set(effect.request, effect.type);
+    else if (!effect.freshConnection) checkDrill(world, effect.request);
   }
   return world.effects.length;
+}
+
+function checkDrill({ loop: { state } }: World, id: number): void {
+  const request = state.requests.get(id);
+  if (request === undefined) return;
+  assert.equal(waitsForDrill(state, request), false, "granted in a drill, though not the drill's own");
 }
 
 test('promises hold over any sequence of inputs', () => {
