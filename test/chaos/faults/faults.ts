@@ -19,26 +19,27 @@ export interface Fault {
   strike(victims: Victims, random: Random): Promise<string | null>;
 }
 
-/** A fault that does something to one instance by the docker command. */
+/** Does something to one instance by the docker command; null: there was none, or it ended meanwhile. */
+async function hurt(
+  victims: Victims,
+  random: Random,
+  commands: (container: string) => string[][],
+): Promise<string | null> {
+  const running = await victims.instances();
+  if (running.length === 0) return null;
+  const container = random.pick(running);
+  for (const command of commands(container)) {
+    const failed = await victims.docker.run(command).then(
+      () => false,
+      () => true,
+    );
+    if (failed) return null;
+  }
+  return container;
+}
+
 function onInstance(name: string, weight: number, commands: (container: string) => string[][]): Fault {
-  return {
-    name,
-    weight,
-    async strike(victims, random) {
-      const running = await victims.instances();
-      if (running.length === 0) return null;
-      const container = random.pick(running);
-      for (const command of commands(container)) {
-        // It may have ended by itself in between: then there is nothing left to hurt.
-        const failed = await victims.docker.run(command).then(
-          () => false,
-          () => true,
-        );
-        if (failed) return null;
-      }
-      return container;
-    },
-  };
+  return { name, weight, strike: (victims, random) => hurt(victims, random, commands) };
 }
 
 const SIGNAL_LLAMA = (signal: string) =>
@@ -58,7 +59,18 @@ export const FAULTS: readonly Fault[] = [
   onInstance('starve of memory', 2, (one) => [
     ['update', '--memory', TOO_LITTLE, '--memory-swap', TOO_LITTLE, one],
   ]),
-  onInstance('starve of time', 2, (one) => [['update', '--cpus', '0.05', one]]),
+  {
+    name: 'starve of time',
+    weight: 2,
+    async strike(victims, random) {
+      const container = await hurt(victims, random, (one) => [['update', '--cpus', '0.05', one]]);
+      if (container === null) return null;
+      // Slow is not broken: a request may go on there for as long as it lasts.
+      await new Promise((resolve) => setTimeout(resolve, random.between(1000, 8000)));
+      await victims.docker.run(['update', '--cpus', '2', container]).catch(() => undefined);
+      return container;
+    },
+  },
   {
     name: 'kill the holder',
     weight: 1,
