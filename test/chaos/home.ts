@@ -25,6 +25,7 @@ const SINGLE = { file: 'tiny.gguf', context: 1024, parallel: 1 };
 /** Models by name: what a resumed stream is compared with has one slot, so that batches do not change its text. */
 export const MODELS = {
   single: SINGLE,
+  alone: SINGLE,
   shared: { ...SINGLE, parallel: 4 },
   'cpu-only': { ...SINGLE, placements: ['cpu'] },
 };

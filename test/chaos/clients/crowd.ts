@@ -36,7 +36,7 @@ export function startCrowd({ url, clients, models, random }: CrowdOptions): Crow
       ]);
       transcripts.push(transcript);
       // Refused at once: the controller is away, or full. A person would wait a moment too.
-      if (transcript.status !== 200) await pause(own.between(20, 400));
+      if (transcript.status !== 200) await pause(own.between(50, 1500));
     }
     agent.destroy();
   }
