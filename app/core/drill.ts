@@ -26,6 +26,9 @@ export const DRILL_SCENARIOS = [...RUN_SCENARIOS, 'controller-restart'] as const
 export type RunScenario = (typeof RUN_SCENARIOS)[number];
 export type DrillScenario = (typeof DRILL_SCENARIOS)[number];
 
+/** The request header by which a drill's own requests are known; its value is the mark of the drill that runs. */
+export const DRILL_HEADER = 'llamastead-drill';
+
 /** `not_applicable`: it could not be shown on this machine; never a disguised success. */
 export type DrillVerdict = 'passed' | 'failed' | 'not_applicable';
 

@@ -1,5 +1,6 @@
 /** Drills, wired to the parts that they break and watch. */
 import { randomBytes } from 'node:crypto';
+import { busySlots } from '../adapters/docker/busy-slots.ts';
 import type { Input } from '../core/inputs.ts';
 import { openArchive } from '../inspect/drill/archive.ts';
 import { drillClient } from '../inspect/drill/client.ts';
@@ -33,8 +34,6 @@ export interface DrillEdge {
   isOurs(mark: string): boolean;
 }
 
-const SLOTS_MS = 5_000;
-
 export async function drillEdge(parts: DrillsParts): Promise<DrillEdge> {
   const { loop, gate, containers, clock } = parts;
   const submit: (input: Input) => void = loop.submit;
@@ -47,7 +46,10 @@ export async function drillEdge(parts: DrillsParts): Promise<DrillEdge> {
     command: (command) => gate.command(command).done,
     subscribe: parts.events.subscribe,
     containers,
-    busySlots: (instance) => busySlots(containers, instance),
+    async busySlots(instance) {
+      const address = containers.address(instance);
+      return address === undefined ? null : busySlots(address);
+    },
     begin(run) {
       mark = run.mark;
       submit({ type: 'drill_began', id: run.id, scenario: run.name, model: run.model });
@@ -65,25 +67,4 @@ export async function drillEdge(parts: DrillsParts): Promise<DrillEdge> {
     limits: LIMITS,
   };
   return { drills: drillRunner(runner, archive), isOurs: (given) => mark !== null && given === mark };
-}
-
-/** llama-server's own word on its slots. */
-async function busySlots(containers: Pick<Containers, 'address'>, instance: string): Promise<number | null> {
-  const address = containers.address(instance);
-  if (address === undefined) return null;
-  try {
-    const answer = await fetch(`http://${address.host}:${address.port}/slots`, {
-      headers: { authorization: `Bearer ${address.key}` },
-      signal: AbortSignal.timeout(SLOTS_MS),
-    });
-    const slots: unknown = await answer.json();
-    if (!answer.ok || !Array.isArray(slots)) return null;
-    return slots.filter((slot: unknown) => isBusy(slot)).length;
-  } catch {
-    return null;
-  }
-}
-
-function isBusy(slot: unknown): boolean {
-  return typeof slot === 'object' && slot !== null && 'is_processing' in slot && slot.is_processing === true;
 }

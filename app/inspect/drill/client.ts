@@ -1,5 +1,6 @@
 /** A client of our own address, over real HTTP, that notes what any client would see. */
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { DRILL_HEADER } from '../../core/drill.ts';
 import type { Placement } from '../../core/types.ts';
 import type { Clock } from '../../ports.ts';
 import { type AnswerEnd, type AnswerReader, answerReader, type SeenAnswer } from './answer.ts';
@@ -45,8 +46,6 @@ export interface ClientParts {
   readonly clock: Clock;
 }
 
-export const MARK_HEADER = 'llamastead-drill';
-
 export function drillClient({ url, key, clock }: ClientParts): Send {
   return ({ id, body, stream, mark, limitMs }) => {
     const token = key();
@@ -57,7 +56,7 @@ export function drillClient({ url, key, clock }: ClientParts): Send {
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),
         'x-request-id': id,
-        [MARK_HEADER]: mark,
+        [DRILL_HEADER]: mark,
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
       },
     });

@@ -45,6 +45,16 @@ function namedBy(headers: IncomingMessage['headers']): string | null {
   return null;
 }
 
+/** A home has few clients, which ask often: each is hashed once. Who may ask at all was decided before. */
+const known = new Map<string, string>();
+const MOST_KNOWN = 256;
+
 function hashed(kind: string, text: string): string {
-  return `${kind} ${fingerprint(text).toString('base64url', 0, 12)}`;
+  const before = known.get(text);
+  const hash = before ?? fingerprint(text).toString('base64url', 0, 12);
+  if (before === undefined) {
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(text, hash);
+  }
+  return `${kind} ${hash}`;
 }

@@ -1,6 +1,7 @@
 /** Request headers that the edge obeys, and the answer headers of a model request. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { DRILL_HEADER } from '../../../core/drill.ts';
 import type { Placement } from '../../../core/types.ts';
 
 const PRINTABLE = /^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/;
@@ -53,7 +54,7 @@ export function neverReplay(headers: IncomingHttpHeaders): boolean {
 
 /** The mark of a request that a drill sent; null: it has none. */
 export function drillMark(headers: IncomingHttpHeaders): string | null {
-  const value = headers['llamastead-drill'];
+  const value = headers[DRILL_HEADER];
   return typeof value === 'string' ? value : null;
 }
 

@@ -12,8 +12,8 @@ import { alarms } from './alarms.ts';
 import { sendOwn } from './answer.ts';
 import { givenPriority } from './background.ts';
 import { readBody, readFields } from './body.ts';
-import { bodyRoom } from './body-room.ts';
-import type { Shared } from './call.ts';
+import { bodyRoom, type Place } from './body-room.ts';
+import type { Call, Shared } from './call.ts';
 import { callerOf, clientOf } from './client.ts';
 import { connections } from './connections.ts';
 import { exchange } from './exchange.ts';
@@ -121,7 +121,7 @@ function receive(shared: Shared, req: IncomingMessage, res: ServerResponse, rece
       invalid(read.message);
       return;
     }
-    const call = {
+    const call: Asked = {
       ...received,
       requestId,
       receivedAt,
@@ -133,14 +133,26 @@ function receive(shared: Shared, req: IncomingMessage, res: ServerResponse, rece
       deadlineMs: deadlineOf(req.headers).ms,
     };
     if (given.key === null) exchange(shared, { ...call, res });
-    else {
-      const namesItself = requestId === req.headers['x-request-id'];
-      const keyed = { ...call, key: given.key, caller: callerOf(call.client), namesItself, res };
-      shared.keyed.ask(keyed, (wire) => {
-        place.until(wire);
-        exchange(shared, { ...call, res: wire });
-      });
-    }
+    else runKeyed(shared, call, given.key, place, req, res);
+  });
+}
+
+/** A request that was read, without what its answer is written to. */
+type Asked = Omit<Call, 'res'>;
+
+/** Runs it unless its key has an answer; its body keeps its place for as long as it runs. */
+function runKeyed(
+  shared: Shared,
+  call: Asked,
+  key: string,
+  place: Place,
+  { headers }: IncomingMessage,
+  res: ServerResponse,
+): void {
+  const namesItself = call.requestId === headers['x-request-id'];
+  shared.keyed.ask({ ...call, key, caller: callerOf(call.client), namesItself, res }, (wire) => {
+    place.until(wire);
+    exchange(shared, { ...call, res: wire });
   });
 }
 
