@@ -4,7 +4,8 @@ import { after, before, test } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { AppError } from '../../app/errors.ts';
 import { drillReport, drillRound } from '../support/drill-report.ts';
-import { launch, waitUntil, watchedPage } from './support/browser.ts';
+import { until } from '../support/until.ts';
+import { launch, watchedPage } from './support/browser.ts';
 import { builtPage, type ScriptedServer, scriptedServer } from './support/scripted-server.ts';
 import { koreanTime } from './support/views.ts';
 
@@ -77,7 +78,7 @@ test('"no" runs nothing, and a refusal is told in words', () =>
     assert.deepEqual(server.drills.asked, []);
     await button.click();
     await page.getByRole('dialog').getByRole('button', { name: 'Run the drill' }).click();
-    await waitUntil(() => server.drills.asked.length === 1);
+    await until(() => server.drills.asked.length === 1);
     server.drills.finish(new AppError('drill_refused', 'The GPU is in use by another container (jellyfin).'));
     await page.getByRole('alert').getByText('jellyfin').waitFor();
   }));
@@ -86,7 +87,7 @@ test('a drill that means nothing here is reported at once', () =>
   checkup(async (page, server) => {
     await page.getByRole('button', { name: 'Run the drill' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Run the drill' }).click();
-    await waitUntil(() => server.drills.asked.length === 1);
+    await until(() => server.drills.asked.length === 1);
     server.drills.finish(drillReport({ verdict: 'not_applicable', rounds: [], why: 'No GPU here.' }));
     await page.locator('.drills .event').getByText('Not applicable').waitFor();
   }));

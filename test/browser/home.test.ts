@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, CDPSession } from 'playwright-core';
-import { launch, waitUntil, watchedPage } from './support/browser.ts';
+import { until } from '../support/until.ts';
+import { launch, watchedPage } from './support/browser.ts';
 import { SPOKEN } from './support/languages.ts';
 import { builtPage, type ScriptedServer, scriptedServer } from './support/scripted-server.ts';
 import { aModel, anInstance, koreanTime, someFacts } from './support/views.ts';
@@ -111,7 +112,7 @@ describe('Home', () => {
       await unload.click();
       await page.getByRole('dialog').getByRole('button', { name: 'Unload' }).click();
       await page.getByRole('dialog').waitFor({ state: 'detached' });
-      await waitUntil(() => server.home.asked.length === 1);
+      await until(() => server.home.asked.length === 1);
       await context.close();
     }));
 

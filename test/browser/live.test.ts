@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { launch, waitUntil } from './support/browser.ts';
+import { until } from '../support/until.ts';
+import { launch } from './support/browser.ts';
 import { labelled, SPOKEN } from './support/languages.ts';
 import { builtPage, type Run, watchedServer } from './support/scripted-server.ts';
 import { aModel, someFacts } from './support/views.ts';
@@ -166,7 +167,7 @@ describe('a hidden tab', () => {
         }, hidden);
       const before = server.wire.open();
       await setHidden(true);
-      await waitUntil(() => server.wire.open() < before);
+      await until(() => server.wire.open() < before);
       server.home.tell({ type: 'gpu_lost' });
       // Time stands still: what is seen now waited for no timer.
       await page.clock.pauseAt(Date.now() + 3_600_000);

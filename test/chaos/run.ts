@@ -1,6 +1,6 @@
 /** A run: clients and faults at once, then rest, then the checks. */
 import type { View } from '../../app/core/view.ts';
-import { until } from '../e2e/support/wait.ts';
+import { until } from '../support/until.ts';
 import { check, type Verdict } from './check/check.ts';
 import type { Finding } from './check/finding.ts';
 import { checkSeams, seamsOf } from './check/seams.ts';

@@ -23,6 +23,7 @@ import {
   type HomeAssistant,
   startHomeAssistant,
 } from '../home/home-assistant/home-assistant.ts';
+import { until } from '../support/until.ts';
 
 const account = { username: 'llamastead', password: makePassword(randomBytes(24)) };
 const name = `llamastead-ha-test-${randomBytes(3).toString('hex')}`;
@@ -76,9 +77,7 @@ const becomes = (entity: string, state: string) =>
   assistant.api.until(`${entity} becomes ${state}`, () => assistant.api.state(entity)?.state === state);
 const ran = () => assistant.api.state('automation.failover_alert')?.attributes;
 /** Waits until the scripted home was asked for something. */
-const asked = async (check: () => boolean) => {
-  while (!check()) await new Promise((resolve) => setTimeout(resolve, 5));
-};
+const asked = until;
 const notifications = async () =>
   Object.values((await assistant.api.command('persistent_notification/get')) as object) as {
     title: string;

@@ -8,6 +8,7 @@ import { type CuttingProxy, cuttingProxy } from '../support/cutting-proxy.ts';
 import { chat, fakeLlama, stream } from '../support/fake-llama.ts';
 import { ANEW, type Bench, type BenchOptions, forwardBench, isStale } from '../support/forward-bench.ts';
 import { ask, post } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 import {
   busySlots,
   freeSlots,
@@ -296,7 +297,7 @@ test('a killed container is continued; a client that leaves then frees the slot'
   await servers.docker.run(['kill', victim.name]);
   await reply.until(': llamastead attempt=2');
   const seen = told(reply.text()).text;
-  while (told(reply.text()).text.length <= seen.length + 10) await new Promise(setImmediate);
+  await until(() => told(reply.text()).text.length > seen.length + 10);
   assert.equal(await busySlots(cpu), 1);
   sent.leave();
   await freeSlots(cpu);

@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ask, post, type Reply } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 import { type Controller, startController } from './support/controller.ts';
 import { type Instance, instanceOf } from './support/slots.ts';
-import { running, until } from './support/wait.ts';
+import { running } from './support/wait.ts';
 
 const PATH = '/v1/chat/completions';
 let home: Controller;

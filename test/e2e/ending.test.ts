@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { connectAsync, type MqttClient } from 'mqtt';
 import { type Mosquitto, mosquitto } from '../adapters/mqtt/support/mosquitto.ts';
+import { until } from '../support/until.ts';
 import { chat, sendChat } from './support/chat.ts';
 import { type Controller, startController } from './support/controller.ts';
-import { running, until } from './support/wait.ts';
+import { running } from './support/wait.ts';
 
 const ACCOUNT = { username: 'nas', password: 'a-secret-of-the-test' };
 const TINY = { file: 'tiny.gguf', context: 2048, parallel: 2, placements: ['cpu'] };

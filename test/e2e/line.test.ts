@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { RequestView } from '../../app/core/view.ts';
+import { until } from '../support/until.ts';
 import { type ChatOptions, chat, sendChat } from './support/chat.ts';
 import { type Controller, startController } from './support/controller.ts';
-import { running, until } from './support/wait.ts';
+import { running } from './support/wait.ts';
 
 let home: Controller;
 const SENTENCE = 'The llama keeps the house warm. ';

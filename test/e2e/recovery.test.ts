@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ensureBench, ensureFragileLlama } from '../home/bench.ts';
+import { until } from '../support/until.ts';
 import { chat } from './support/chat.ts';
 import { type Controller, startController } from './support/controller.ts';
-import { running, until } from './support/wait.ts';
+import { running } from './support/wait.ts';
 
 let home: Controller;
 let fragile: Controller;

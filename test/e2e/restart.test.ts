@@ -1,6 +1,7 @@
 /** The controller itself dies or ends, with work under way. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { until } from '../support/until.ts';
 import { chat, sendChat } from './support/chat.ts';
 import { type Controller, startController } from './support/controller.ts';
 import { running } from './support/wait.ts';
@@ -52,8 +53,8 @@ test('a definition that changed replaces the instance', async () => {
 test('a wrong file changes nothing and is told', async () => {
   const before = (await home.state()).models;
   await home.configure({ models: { tiny: { file: 'tiny.gguf', contxt: 512 } } });
-  let problems = (await home.state()).problems;
-  while (problems.length === 0) problems = (await home.state()).problems;
+  await until(async () => (await home.state()).problems.length > 0);
+  const { problems } = await home.state();
   assert.match(problems[0]?.text ?? '', /llamastead\.yaml:\d+.*contxt.*context/);
   assert.equal((await home.state()).models[0]?.context, before[0]?.context);
 });

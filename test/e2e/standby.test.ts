@@ -1,9 +1,10 @@
 /** The CPU stands by while the GPU serves: as a file in the page cache, or loaded. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { until } from '../support/until.ts';
 import { chat, sendChat } from './support/chat.ts';
 import { type Controller, startController } from './support/controller.ts';
-import { running, until } from './support/wait.ts';
+import { running } from './support/wait.ts';
 
 let home: Controller;
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type Bench, ensureBench, ensureComposeImage, ensureSelfImage } from '../home/bench.ts';
+import { until } from '../support/until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 let bench: Bench;
@@ -57,14 +58,8 @@ test('the plain compose file starts Llamastead, which answers a chat; down takes
   );
 });
 
-/** Asks until it is ready; the test's own time limit is the bound. */
-async function ready(url: string): Promise<void> {
-  for (;;) {
-    const answer = await fetch(`${url}/readyz`).catch(() => null);
-    if (answer?.ok) return;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
+const ready = (url: string) =>
+  until(async () => (await fetch(`${url}/readyz`).catch(() => null))?.ok === true);
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { slowReaders } from '../../../app/adapters/http/slow-readers.ts';
 import { manualClock } from '../../support/clock.ts';
 import { ask, errorOf, startEdge } from '../../support/edge.ts';
+import { until } from '../../support/until.ts';
 
 const GET = 'GET /healthz HTTP/1.1\r\nHost: nas\r\n\r\n';
 
@@ -179,7 +180,7 @@ test('a complete answer of which a client takes nothing is given up, and its mem
 });
 
 async function onceCut(cuts: readonly number[]): Promise<number> {
-  while (cuts.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => cuts.length > 0);
   return cuts.length;
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FACT_TYPES } from '../../../app/core/facts.ts';
+import { until } from '../../support/until.ts';
 import { memoryFile } from './support/home.ts';
 import { listener } from './support/listener.ts';
 import { account, type Stage, stage } from './support/stage.ts';
@@ -177,7 +178,7 @@ describe('a broker that goes away', timeout, () => {
     const publisher = on.publisher({ clock, random: () => 1 });
     await publisher.start();
     for (let i = 1; i <= 8; i++) {
-      while (tries.length < i) await new Promise((resolve) => setImmediate(resolve));
+      await until(() => tries.length >= i);
       on.clock.advance(tries[i - 1] ?? 0);
     }
     assert.deepEqual(

@@ -1,5 +1,4 @@
 /** Debian's Chromium, and a page that notes everything that a good page must not do. */
-import assert from 'node:assert/strict';
 import {
   type Browser,
   type BrowserContext,
@@ -56,13 +55,4 @@ export async function watchedPage(
     if (response.status() >= 400) faults.push(`status ${response.status()}: ${response.url()}`);
   });
   return { page, context, faults };
-}
-
-/** Looks every 10 ms, for things that happen on the server's side; fails after 5 s. */
-export async function waitUntil(holds: () => boolean): Promise<void> {
-  const limit = Date.now() + 5000;
-  while (!holds()) {
-    assert.ok(Date.now() < limit, 'It did not come true within 5 s');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

@@ -4,12 +4,13 @@ import { test } from 'node:test';
 import { AppError } from '../../../../app/errors.ts';
 import { drillReport } from '../../../support/drill-report.ts';
 import { ask, errorOf, startEdge } from '../../../support/edge.ts';
+import { until } from '../../../support/until.ts';
 
 const post = { method: 'POST', path: '/admin/drill', body: { scenario: 'kill', model: 'chat' } };
 
 /** Waits until the edge has passed the request on. */
 async function asked(drills: { readonly asked: readonly unknown[] }): Promise<void> {
-  while (drills.asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => drills.asked.length > 0);
 }
 
 test('the answer to a drill is its report, and it is listed afterwards', async (t) => {

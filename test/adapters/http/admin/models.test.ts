@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ask, errorOf, startEdge } from '../../../support/edge.ts';
 import { homeView, memorySettings } from '../../../support/edge-fakes.ts';
+import { until } from '../../../support/until.ts';
 
 const post = (port: number, path: string, body?: unknown) => ask(port, { method: 'POST', path, body });
 
@@ -27,7 +28,7 @@ test('an alias stands for its model', async (t) => {
 test('with ?wait=1 the answer comes when it is done, and with its number', async (t) => {
   const { port, gate } = await startEdge(t);
   const answer = post(port, '/admin/models/chat/load?wait=1');
-  while (gate.commands.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => gate.commands.length > 0);
   gate.show({ seq: 57 });
   gate.finish({ ok: true });
   assert.deepEqual([(await answer).status, (await answer).json()], [200, { seq: 57 }]);
@@ -36,7 +37,7 @@ test('with ?wait=1 the answer comes when it is done, and with its number', async
 test('with ?wait=1 a failed command is the error that it failed with', async (t) => {
   const { port, gate } = await startEdge(t);
   const answer = post(port, '/admin/models/chat/load?wait=1');
-  while (gate.commands.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => gate.commands.length > 0);
   const message = 'chat needs 6.2 GiB and models may use 4.9 GiB more.';
   gate.finish({ ok: false, code: 'capacity', message });
   assert.equal((await answer).status, 503);
@@ -46,7 +47,7 @@ test('with ?wait=1 a failed command is the error that it failed with', async (t)
 test('a wait is bounded: after half an hour the answer says that it still goes on', async (t) => {
   const { port, gate, clock } = await startEdge(t);
   const answer = post(port, '/admin/models/chat/load?wait=1');
-  while (clock.alarms() === 0) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => clock.alarms() > 0);
   clock.advance(30 * 60_000);
   assert.equal((await answer).status, 504);
   assert.equal(errorOf(await answer)['code'], 'deadline');

@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { ask, errorOf, OPEN, startEdge } from '../../../support/edge.ts';
 import { homeView, memoryLog, modelView, recordingGate } from '../../../support/edge-fakes.ts';
 import { type Frame, readEvents } from '../../../support/event-source.ts';
+import { until } from '../../../support/until.ts';
 
 const STREAM = '/admin/events/stream';
 
@@ -203,7 +204,7 @@ test('with no reader nothing is watched and no alarm is set', async (t) => {
   const again = await readEvents(port, STREAM);
   reader.close();
   again.close();
-  while (gate.watchers() > 0) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => gate.watchers() === 0);
   assert.equal(events.listeners(), 0);
   assert.equal(clock.alarms(), atRest);
 });

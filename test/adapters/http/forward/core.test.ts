@@ -13,6 +13,7 @@ import {
   whole,
 } from '../../../support/fake-llama.ts';
 import { ask, post } from '../../../support/raw-client.ts';
+import { until } from '../../../support/until.ts';
 
 const CHAT = { model: 'chat', messages: [{ role: 'user', content: 'hi' }] };
 const PATH = '/v1/chat/completions';
@@ -96,7 +97,7 @@ test('a client that leaves frees its slot for the next in the queue', async () =
   const second = post(url + PATH, CHAT);
   const third = post(url + PATH, CHAT);
   gpu.behave(whole());
-  while (loop.state.requests.size < 3) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => loop.state.requests.size >= 3);
   first.leave();
   for (const sent of [second, third]) assert.equal((await sent.reply).status, 200);
   assert.equal(gpu.arrivals.length, n + 3);

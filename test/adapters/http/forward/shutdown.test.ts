@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import { coreEdge } from '../../../support/core-edge.ts';
 import { fakeLlama, silent } from '../../../support/fake-llama.ts';
 import { ask, post } from '../../../support/raw-client.ts';
+import { until } from '../../../support/until.ts';
 
 const gpu = await fakeLlama(silent);
 const edge = await coreEdge({ gpu: gpu.port, cpu: gpu.port });
@@ -25,8 +26,7 @@ test('waiting requests of every path are told, the running one may finish, new o
   const running = post(`${edge.url}/v1/chat/completions`, bodies['/v1/chat/completions'] ?? {});
   await gpu.arrival(0);
   const waiting = Object.entries(bodies).map(([path, body]) => ({ path, sent: post(edge.url + path, body) }));
-  while (edge.loop.state.waiting.length < waiting.length)
-    await new Promise((resolve) => setImmediate(resolve));
+  await until(() => edge.loop.state.waiting.length >= waiting.length);
   edge.loop.submit({ type: 'shutdown' });
   for (const { path, sent } of waiting) {
     const reply = await sent.reply;
