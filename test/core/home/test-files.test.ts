@@ -13,7 +13,8 @@ for (const path of paths) {
   mkdirSync(dirname(join(folder, path)), { recursive: true });
   writeFileSync(join(folder, path), '');
 }
-const ordered = (words: string[]) => orderedTestFiles(folder, words).map((path) => relative(folder, path));
+const ordered = (words: string[]) =>
+  orderedTestFiles(folder, words).map(({ path }) => relative(folder, path));
 
 test('pure tests run first, those on real parts after them, files that are no tests not at all', () => {
   assert.deepEqual(ordered([]), [
@@ -28,4 +29,14 @@ test('words choose files by their path', () => {
   assert.deepEqual(ordered(['test/core']), ['core/a.test.ts', 'core/b.test.ts']);
   assert.deepEqual(ordered(['main', 'b.test']), ['core/b.test.ts', 'e2e/main.test.ts']);
   assert.deepEqual(ordered(['nothing']), []);
+});
+
+test('files that use the same engine or the browser never run at once', () => {
+  const parts = new Map(orderedTestFiles(folder, []).map(({ path, part }) => [relative(folder, path), part]));
+  assert.deepEqual(Object.fromEntries(parts), {
+    'core/a.test.ts': null,
+    'core/b.test.ts': null,
+    'contract/c.test.ts': 'engine',
+    'e2e/main.test.ts': 'engine',
+  });
 });

@@ -1,18 +1,37 @@
 import { join } from 'node:path';
 import { filesUnder } from '../lib/content-hash.ts';
 
+/** What only one test file at a time may use. Files that need none of them run beside anything. */
+export type Part = 'engine' | 'newer-engine' | 'browser';
+
+export interface TestFile {
+  readonly path: string;
+  readonly part: Part | null;
+}
+
 /** Folders of test/ whose tests need real parts, in the order in which they run: the quick and basic first. */
-const lastFolders = ['contract', 'adapters', 'e2e', 'browser', 'packaging', 'chaos'];
+const lastFolders = ['adapters', 'contract', 'e2e', 'packaging', 'browser', 'chaos'];
+
+/** By the first that matches: what drills and counts containers must be alone on its engine. */
+const PARTS: readonly (readonly [RegExp, Part])[] = [
+  [/^(contract\/containers-newer|chaos\/)/, 'newer-engine'],
+  [/^(contract|e2e|packaging)\/|^adapters\/gguf\/llama-cpp|^browser\/real-home/, 'engine'],
+  [/^browser\//, 'browser'],
+];
 
 /**
  * Test files under the folder: pure ones first, so that a broken rule shows before a slow test.
  * @param words only files with one of them in their path; none: all
  */
-export function orderedTestFiles(folder: string, words: readonly string[]): string[] {
+export function orderedTestFiles(folder: string, words: readonly string[]): TestFile[] {
   const rank = (path: string) => lastFolders.indexOf(path.split('/')[0] ?? '');
   return filesUnder(folder)
     .filter((path) => path.endsWith('.test.ts'))
     .filter((path) => words.length === 0 || words.some((word) => join('test', path).includes(word)))
     .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
-    .map((path) => join(folder, path));
+    .map((path) => ({ path: join(folder, path), part: partOf(path) }));
+}
+
+function partOf(path: string): Part | null {
+  return PARTS.find(([pattern]) => pattern.test(path))?.[1] ?? null;
 }
