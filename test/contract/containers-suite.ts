@@ -12,13 +12,14 @@ import { AppError } from '../../app/errors.ts';
 import type { StartResult } from '../../app/ports.ts';
 import type { BenchEngine, Home } from '../support/containers/bench.ts';
 import { homeOn, planFor, SOFTWARE_GPU } from '../support/containers/bench.ts';
+import { deferred } from '../support/defer.ts';
 
 const MIB = 1024 * 1024;
 
 export function containersContract(name: string, engine: () => BenchEngine, timeout: number): void {
-  const home = async (t: TestContext): Promise<Home> => {
+  const home = async (t: TestContext, defer = deferred(t)): Promise<Home> => {
     const made = homeOn(engine());
-    t.after(() => made.clear());
+    defer(() => made.clear());
     await made.containers.open(made.reports.add);
     return made;
   };
@@ -158,13 +159,14 @@ export function containersContract(name: string, engine: () => BenchEngine, time
     });
 
     test('a restarted controller finds its instance and adopts it', async (t) => {
-      const first = await home(t);
+      const defer = deferred(t);
+      const first = await home(t, defer);
       const plan = planFor(engine(), 'i1');
       const { container } = good(await first.containers.start(plan));
       const address = first.containers.address('i1');
       await first.containers.close({ holders: false });
       const second = first.again();
-      t.after(() => second.containers.close({ holders: false }));
+      defer(() => second.containers.close({ holders: false }));
       await second.containers.open(second.reports.add);
       const { containers: observed } = await second.reports.next('containers_observed');
       assert.deepEqual(observed, [

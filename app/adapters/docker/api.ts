@@ -173,11 +173,12 @@ async function bounded<T>(
   const { promise, reject } = Promise.withResolvers<never>();
   const cancel = clock.at(clock.now().mono + milliseconds, () => {
     reject(noAnswer(milliseconds));
-    abort.abort();
   });
   try {
     return await Promise.race([run(abort.signal), promise]);
   } catch (error) {
+    // A call that was refused may still hold its connection: one that would be taken over is never ended.
+    abort.abort();
     throw dockerError(error);
   } finally {
     cancel();

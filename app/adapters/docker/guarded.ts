@@ -100,7 +100,9 @@ export function guarded(api: DockerApi, owner: string): Guarded {
         it.exec({ AttachStdin: true, AttachStdout: true, Cmd: command }),
       );
       if (exec === undefined) throw new AppError('docker_refused', `container ${container} is gone`);
-      const stream = await api.call(() => exec.start({ hijack: true, stdin: true }));
+      const stream = await api.call((_, abortSignal) =>
+        exec.start({ hijack: true, stdin: true, abortSignal }),
+      );
       return { session: exec.id, stream };
     },
     async createNetwork(name, labels) {

@@ -11,6 +11,7 @@ import type { BenchEngine, Home } from '../../support/containers/bench.ts';
 import { homeOn, planFor, SOFTWARE_GPU } from '../../support/containers/bench.ts';
 import type { FakeDocker, FakeDockerOptions } from '../../support/fake-docker/fake-docker.ts';
 import { fakeDocker } from '../../support/fake-docker/fake-docker.ts';
+import { until } from '../../support/until.ts';
 
 const IMAGES = ['cpu', 'vulkan', 'vulkan-late', 'silent', 'gpu-lost', 'busy'].map((name) => `llama:${name}`);
 /** Only what a test waits out is short: a busy machine must not fail the others. */
@@ -286,4 +287,12 @@ test('a holder that could not be started is not left behind', async (t) => {
   const { problem } = await it.home.reports.next('problem_seen');
   assert.equal(problem.code, 'holder_failed');
   assert.deepEqual(await it.home.own(), []);
+});
+
+test('a session that Docker refuses leaves no connection behind', async (t) => {
+  const it = await bench(t);
+  it.fake.engine.sessions.refused = true;
+  await running(it);
+  assert.ok(it.fake.requests.some((line) => /^POST .*\/exec\/\w+\/start/.test(line)));
+  await until(() => it.fake.attached() === 0);
 });

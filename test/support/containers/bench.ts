@@ -75,8 +75,9 @@ export function homeOn(
     own,
     again: () => homeOn(engine, { ...more, owner, home }),
     async clear() {
-      for (const id of await own()) await docker.getContainer(id).remove({ force: true });
+      // One that still follows the engine would make another holder for the one that it loses.
       await containers.close({ holders: true });
+      await Promise.all((await own()).map((id) => docker.getContainer(id).remove({ force: true })));
     },
   };
 }

@@ -25,6 +25,8 @@ export interface FakeDocker {
   readonly engine: FakeEngine;
   /** Request lines as they came, `POST /v1.41/containers/create?name=x`. */
   readonly requests: readonly string[];
+  /** Connections that asked for a session and are still open. */
+  attached(): number;
   /** Request lines that fit wait for `release`. */
   delay: RegExp | null;
   release(): void;
@@ -98,6 +100,7 @@ export async function fakeDocker(options: FakeDockerOptions): Promise<FakeDocker
     socket,
     engine,
     requests,
+    attached: () => taken.size,
     cutEvents: engine.cutEvents,
     start,
     stop,

@@ -13,6 +13,8 @@ export interface FakeSession {
 }
 
 export interface FakeSessions {
+  /** Starts are refused, as of a container that has just ended. */
+  refused: boolean;
   make(container: string, command: readonly string[]): FakeSession;
   get(id: string): FakeSession | undefined;
   /** Ids of those that run in a container. */
@@ -26,11 +28,16 @@ export interface FakeSessions {
 const TAKEN_OVER =
   'HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n';
 
+/** The connection stays for the next request. */
+const NOT_RUNNING =
+  'HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\nContent-Length: 38\r\n\r\n{"message":"container is not running"}';
+
 export function fakeSessions(): FakeSessions {
   const sessions = new Map<string, FakeSession>();
   const inside = (container: string) =>
     [...sessions.values()].filter((one) => one.container === container && one.socket !== null);
-  return {
+  const all: FakeSessions = {
+    refused: false,
     make(container, command) {
       const session = { id: randomBytes(32).toString('hex'), container, command, socket: null };
       sessions.set(session.id, session);
@@ -41,6 +48,12 @@ export function fakeSessions(): FakeSessions {
     attach(request, socket) {
       const session = sessions.get(/\/exec\/(\w+)\/start$/.exec(request.url ?? '')?.[1] ?? '');
       if (session === undefined) return false;
+      if (all.refused) {
+        const gone = () => socket.destroy();
+        socket.on('end', gone).on('error', gone).resume();
+        socket.write(NOT_RUNNING);
+        return true;
+      }
       session.socket = socket;
       const ended = (): void => {
         sessions.delete(session.id);
@@ -55,4 +68,5 @@ export function fakeSessions(): FakeSessions {
       for (const { socket } of inside(container)) socket?.destroy();
     },
   };
+  return all;
 }
