@@ -24,7 +24,7 @@ export function onReceived(
   }
   const request = newRequest(state, found, arrived, now);
   const instance = freeInstance(state, found, request, now);
-  if (instance === null && queueLength(state, found.name) >= queueDepth(state)) {
+  if (instance === null && !request.drill && queueLength(state, found.name) >= queueDepth(state)) {
     const yielding = givesWay(state, request, now);
     if (yielding === null) {
       out.effects.push({ type: 'refuse', request: arrived.id, refusal: queueFull(state, found, now) });
@@ -99,8 +99,12 @@ function queueDepth(state: State): number {
   return state.policy?.queue.depth ?? 0;
 }
 
+/** A drill's few requests stand beside the line: they take nobody's place. */
 function queueLength(state: State, model: string): number {
   let length = 0;
-  for (const id of state.waiting) if (state.requests.get(id)?.model === model) length += 1;
+  for (const id of state.waiting) {
+    const request = state.requests.get(id);
+    if (request?.model === model && !request.drill) length += 1;
+  }
   return length;
 }

@@ -1,4 +1,5 @@
 /** Decisions about the end of an attempt, and about a client that went. */
+import { isDeviceLow } from './admission.ts';
 import { deathOf, seeDeath } from './blame.ts';
 import type { Decision } from './changes.ts';
 import { continuationOf } from './continuation.ts';
@@ -38,9 +39,10 @@ export function onAttemptEnded(
 ): void {
   const request = state.requests.get(id);
   if (request === undefined || request.phase.phase !== 'running') return;
-  if (timings) learn(out, state, request.phase.instance, timings);
+  // What a drill asks is tiny and special: it says nothing about others' requests.
+  if (timings && !request.drill) learn(out, state, request.phase.instance, timings);
   if (outcome.kind !== 'failed') {
-    const served = outcome.kind === 'completed';
+    const served = outcome.kind === 'completed' && !request.drill;
     out.changes.push({ type: 'lease_ended', request: id, at: now.mono, counted: true, served });
     if (outcome.kind === 'deadline') refuseRequest(out, request, refusal('deadline', lateMessage(request)));
     else out.changes.push({ type: 'request_closed', request: id, answered: true });
@@ -91,7 +93,7 @@ function onFailure(
     suspect: death.suspect,
     resumable: continuation !== null,
     resuming: request.continues !== null,
-    vramLow: false,
+    vramLow: instance !== undefined && isDeviceLow(state, instance, now),
   });
   if (verdict.do === 'again' && instance !== undefined) {
     out.changes.push({ type: 'request_sent_again', request: request.id });

@@ -53,7 +53,8 @@ export function queuePosition(state: State, id: RequestId, now: Now): number | n
 /**
  * The request that makes room for one more in a full line: background work for a chat; else the newest of the
  * client that holds the most places, if it has at least two more than the newcomer's client has. Null: there is
- * none, and the newcomer is refused. Requests at the head have been promised their turn and stay.
+ * none, and the newcomer is refused. Requests at the head have been promised their turn and stay; a drill's take no
+ * place that could be given.
  */
 export function givesWay(
   state: State,
@@ -61,7 +62,7 @@ export function givesWay(
   now: Now,
 ): Request | null {
   const line = queueOrder(state, arrived.model, now).filter(
-    ({ phase }) => phase.phase === 'waiting' && !phase.head,
+    ({ phase, drill }) => phase.phase === 'waiting' && !phase.head && !drill,
   );
   const last = line.at(-1);
   if (!arrived.background && last?.background) return last;

@@ -49,7 +49,8 @@ function reduced(model: Model, reductions: ReadonlyMap<string, Reduction>): Mode
 function cut(profile: Profile, reduction: Reduction): Profile {
   const parallel = Math.min(profile.parallel, reduction.parallel);
   const context = Math.min(profile.context, reduction.context);
-  return { ...profile, parallel, context, hash: `${profile.hash}-${parallel}x${context}` };
+  const { hash: wholeHash } = profile;
+  return { ...profile, parallel, context, hash: `${wholeHash}-${parallel}x${context}`, wholeHash };
 }
 
 /** A reduction that holds, with the profile as configured. */

@@ -21,7 +21,7 @@ export interface Attempted {
   readonly resumable: boolean;
   /** This attempt was to continue text of an earlier one. */
   readonly resuming: boolean;
-  /** Free VRAM is below the headroom: an unknown server error is taken for a lack of it. */
+  /** Less device memory is free than its headroom, where that is known: an unknown server error is taken for a lack of it. */
   readonly vramLow: boolean;
 }
 

@@ -1,6 +1,7 @@
 /** Speeds of a profile, learned from the measurements that llama-server sends with its answers. */
 
 import { movingAverage } from './moving-average.ts';
+import type { Profile } from './types.ts';
 
 /** Tokens a second; null: not learned yet. */
 export interface Speed {
@@ -20,6 +21,16 @@ export interface Timings {
 }
 
 export const UNKNOWN_SPEED: Speed = { prompt: null, generation: null };
+
+/** As the profile has shown it itself; until then as the whole one did, where it was cut down. */
+export function speedOf(
+  speeds: ReadonlyMap<string, Speed>,
+  { hash, wholeHash }: Pick<Profile, 'hash' | 'wholeHash'>,
+): Speed {
+  const own = speeds.get(hash) ?? UNKNOWN_SPEED;
+  const whole = (wholeHash === undefined ? undefined : speeds.get(wholeHash)) ?? UNKNOWN_SPEED;
+  return { prompt: own.prompt ?? whole.prompt, generation: own.generation ?? whole.generation };
+}
 
 /** Shorter prompts and answers say more about overhead than about speed. */
 const ENOUGH_TOKENS = 16;

@@ -6,6 +6,7 @@ import { hasFreeSlot } from './instance.ts';
 import { allowedPlacements, choices } from './placement.ts';
 import { fitsContext, likelyTokens, slotContext } from './prompt.ts';
 import type { Request } from './request.ts';
+import { speedOf } from './speed.ts';
 import { instancesOf, type State } from './state.ts';
 import type { Model, Now, Placement } from './types.ts';
 import { readyInMs, serviceMs } from './waits.ts';
@@ -176,8 +177,8 @@ function tooSlow(state: State, model: Model, request: Request, now: Now): Unsuit
 }
 
 function promptSpeed(state: State, model: Model, placement: Placement): number | null {
-  const hash = model.profiles[placement]?.hash;
-  return (hash === undefined ? undefined : state.speeds.get(hash)?.prompt) ?? null;
+  const profile = model.profiles[placement];
+  return profile === undefined ? null : speedOf(state.speeds, profile).prompt;
 }
 
 function untilSlotMs(state: State, model: Model, placement: Placement, now: Now): number {

@@ -2,14 +2,14 @@
 import type { Decision } from './changes.ts';
 import { wait } from './grant.ts';
 import { perModel } from './per-model.ts';
-import { contextFor, fitsContext, mayExceed, smallestContext } from './prompt.ts';
-import { refusal, refuseRequest } from './refuse.ts';
-import type { Outcome, Overflow, Refusal, Request, RequestId } from './request.ts';
+import { fitsContext, mayExceed, smallestContext } from './prompt.ts';
+import { refuseRequest } from './refuse.ts';
+import type { Outcome, Overflow, Request, RequestId } from './request.ts';
 import { instancesOf, problemKey, type State } from './state.ts';
 import { suitedChoices, tooLongEverywhere, unsuited, usualPlacement } from './suited.ts';
-import type { Model, Now, Placement, Problem } from './types.ts';
+import { tooLong, tooLongProblem, wholeContext } from './too-long-words.ts';
+import type { Model, Now, Placement } from './types.ts';
 
-const CODE = 'context_exceeded';
 /** A request that has less time left is judged by its bytes: the count may take it all. */
 const COUNT_MS = 1_000;
 /** A problem that one request showed is told for so long. */
@@ -79,15 +79,15 @@ export function endTooLong(out: Decision, state: State, now: Now): void {
     const context = tooLongEverywhere(model, request.tokens);
     if (context === null) continue;
     const overflow = { tokens: request.tokens, context };
-    refuseRequest(out, request, tooLong(overflow));
-    tell(out, model, overflow, now);
+    refuseRequest(out, request, tooLong(state, model.name, overflow));
+    tell(out, state, request, overflow, now);
     return;
   }
 }
 
 /**
  * An instance refused the prompt as too long, so it has processed nothing. True: it waits for a placement with
- * more context; false: there is none, and the instance's answer is the answer.
+ * more context, or ends with better advice; false: there is none, and the instance's answer is the answer.
  */
 export function onOverflow(
   out: Decision,
@@ -102,13 +102,14 @@ export function onOverflow(
   // It takes less than it was started for (what the model was trained for, at most): it would refuse again.
   if (madeFor(state, request, overflow.tokens)) return false;
   out.changes.push({ type: 'prompt_counted', request: request.id, tokens: overflow.tokens });
-  if (tooLongEverywhere(model, overflow.tokens) !== null) {
-    tell(out, model, overflow, now);
-    return false;
-  }
   const at = now.mono;
+  const fitsElsewhere = tooLongEverywhere(model, overflow.tokens) === null;
+  if (!fitsElsewhere) tell(out, state, request, overflow, now);
+  // Its advice is wrong only where less was asked of it than is configured.
+  if (!fitsElsewhere && wholeContext(state, model.name, overflow.tokens) === null) return false;
   out.changes.push({ type: 'lease_ended', request: request.id, at, counted: false, served: false });
-  wait(out, request, 0, true, at);
+  if (fitsElsewhere) wait(out, request, 0, true, at);
+  else refuseRequest(out, request, tooLong(state, model.name, overflow));
   return true;
 }
 
@@ -130,28 +131,20 @@ export function forgetTooLong(out: Decision, state: State, now: Now): void {
     )
       continue;
     out.changes.push({ type: 'overflow_set', model: name, overflow: null });
-    out.changes.push({ type: 'problem_cleared', key: problemKey({ code: CODE, model: name }) });
+    out.changes.push({ type: 'problem_cleared', key: problemKey({ code: 'context_exceeded', model: name }) });
   }
 }
 
-function tooLong(overflow: Overflow): Refusal {
-  const { tokens, context } = overflow;
-  // llama-server's own words, which clients look for.
-  const message = `request (${tokens} tokens) exceeds the available context size (${context} tokens), try increasing it`;
-  return { ...refusal(CODE, message), overflow };
-}
-
-/** The longest prompt that did not fit is told, with the context that it would take. */
-function tell(out: Decision, model: Model, { tokens, context }: Overflow, now: Now): void {
+/** The longest prompt that did not fit is told, with the context that it would take; a drill's was made so. */
+function tell(
+  out: Decision,
+  state: State,
+  { drill, model }: Request,
+  { tokens, context }: Overflow,
+  now: Now,
+): void {
+  if (drill) return;
   const until = now.mono + TOLD_MS;
-  out.changes.push({ type: 'overflow_set', model: model.name, overflow: { tokens, until } });
-  const wanted = contextFor(tokens);
-  const problem: Problem = {
-    code: CODE,
-    model: model.name,
-    text: `A request to ${model.name} has ${tokens} tokens, and ${model.name} takes fewer than ${context}.`,
-    fix: `Set models.${model.name}.context to at least ${wanted}, or models.${model.name}.cpu.context for the CPU alone, or send less.`,
-    params: { tokens, context, wanted },
-  };
-  out.changes.push({ type: 'problem_set', problem });
+  out.changes.push({ type: 'overflow_set', model, overflow: { tokens, until } });
+  out.changes.push({ type: 'problem_set', problem: tooLongProblem(state, model, { tokens, context }) });
 }

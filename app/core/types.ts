@@ -60,6 +60,8 @@ export interface Profile {
   readonly standby: 'cold' | 'cached' | 'warm';
   /** Hash of all of the above: an instance made from another one is replaced when it is free. */
   readonly hash: string;
+  /** Of the profile as configured, where this one was cut down. */
+  readonly wholeHash?: string;
 }
 
 /** A named entry of the configuration. */

@@ -4,7 +4,7 @@ import { type ModelApi, modelApi } from '../adapters/http/forward/index.ts';
 import { createMetrics, type Metrics } from '../adapters/http/metrics.ts';
 import { type Access, type HttpServer, httpServer } from '../adapters/http/server.ts';
 import type { Config } from '../config.ts';
-import { UNKNOWN_SPEED } from '../core/speed.ts';
+import { speedOf, UNKNOWN_SPEED } from '../core/speed.ts';
 import type { State } from '../core/state.ts';
 import type { Log } from '../log.ts';
 import type { Drills } from '../ports/drills.ts';
@@ -49,8 +49,8 @@ export function httpEdge(parts: HttpParts): HttpEdge {
       return { ...address, model: known.model, profile: known.profile.hash };
     },
     speedOf(instance) {
-      const hash = state.instances.get(instance)?.profile.hash;
-      return (hash === undefined ? undefined : state.speeds.get(hash)) ?? UNKNOWN_SPEED;
+      const profile = state.instances.get(instance)?.profile;
+      return profile === undefined ? UNKNOWN_SPEED : speedOf(state.speeds, profile);
     },
     settings() {
       const { connect, stall, firstToken, streamKeepalive, resume } = config().failover;

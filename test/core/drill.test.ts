@@ -1,6 +1,6 @@
 /** What the core does differently while a drill runs. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { ExitEvidence } from '../../app/core/types.ts';
 import { model, policy } from '../support/model.ts';
 import { COMPLETED, DEAD, makeWorld, RESET, type World, type WorldOptions } from '../support/world.ts';
@@ -101,4 +101,79 @@ test('a model under a drill is not unloaded for idleness and its GPU is brought 
   assert.deepEqual(it.placements(), ['gpu']);
   it.submit(ENDED);
   assert.deepEqual(it.placements(), []);
+});
+
+describe('what a drill asks is special, so it teaches nothing:', () => {
+  const timings = { promptTokens: 100, promptMs: 1_000, cachedTokens: 0, tokens: 100, tokensMs: 1_000 };
+  const answer = (it: World, drill: boolean): void => {
+    const request = it.request({ drill });
+    it.advance(1_000);
+    it.submit({ type: 'attempt_ended', request, outcome: COMPLETED, timings });
+  };
+
+  test('no speed, no share of the prompt cache, no service time', () => {
+    const it = world();
+    it.submit(BEGAN);
+    answer(it, true);
+    const { serviceMs, readShare } = it.loop.state.models.get('chat') ?? {};
+    assert.deepEqual([it.loop.state.speeds.size, serviceMs, readShare], [0, {}, {}]);
+    it.submit(ENDED);
+    answer(it, false);
+    const own = it.loop.state.models.get('chat');
+    assert.deepEqual(
+      [it.loop.state.speeds.size, own?.serviceMs, own?.readShare],
+      [1, { gpu: 1_000 }, { gpu: 1 }],
+    );
+  });
+
+  test('no problem of a prompt that was made too long', () => {
+    const failure = {
+      kind: 'http',
+      status: 400,
+      message: 'too long',
+      overflow: { tokens: 9_000, context: 2_048 },
+    } as const;
+    for (const drill of [true, false]) {
+      const it = world({ tokensOf: () => 9_000 });
+      it.submit({ ...BEGAN, scenario: 'long-prompt' });
+      it.submit({ type: 'drill_eased' });
+      it.end(it.request({ drill }), { kind: 'failed', failure, forwarded: 'nothing' });
+      const [refused] = Array.from({ length: 3 }, () => it.request({ drill, promptBytes: 40_000 })).slice(2);
+      assert.equal(it.refusalOf(refused ?? 0)?.code, 'context_exceeded');
+      assert.equal(it.loop.state.problems.size, drill ? 0 : 1);
+    }
+  });
+});
+
+describe("a drill's requests and the line:", () => {
+  const line = (depth: number) =>
+    world({
+      policy: policy([model('chat')], { queue: { depth, deadlineMs: 300_000 } }),
+      holdStarts: true,
+    });
+
+  test('they push nobody out of a full one, and are taken all the same', () => {
+    const it = line(2);
+    it.submit(BEGAN);
+    const others = [it.request({ background: true }), it.request({ background: true })];
+    const own = it.request({ drill: true });
+    assert.deepEqual(
+      [...others, own].map((id) => it.refusalOf(id)),
+      [undefined, undefined, undefined],
+    );
+    it.finishStart();
+    assert.ok(it.grantOf(own));
+  });
+
+  test('they take no place from those who come, nor give their own to them', () => {
+    const it = line(2);
+    it.submit(BEGAN);
+    const own = [0, 1, 2].map(() => it.request({ drill: true, background: true }));
+    const others = [it.request(), it.request({ client: 'another' })];
+    assert.deepEqual(
+      [...own, ...others].map((id) => it.refusalOf(id)),
+      Array(5).fill(undefined),
+    );
+    assert.equal(it.refusalOf(it.request({ client: 'third' }))?.code, 'queue_full');
+  });
 });

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { retryWait, STEADY_MS } from '../../app/core/outage.ts';
 import { LEAST_CONTEXT, smaller } from '../../app/core/reduction.ts';
 import { snapshot } from '../../app/core/snapshot.ts';
+import { speedOf, type Timings } from '../../app/core/speed.ts';
 import { emptyState } from '../../app/core/state.ts';
 import { model, policy, profile } from '../support/model.ts';
 import { DEAD, makeWorld, RESET, type World } from '../support/world.ts';
@@ -178,6 +179,27 @@ describe('after the GPU ran out of memory while it answered', () => {
     const reductions = Object.fromEntries(world.loop.state.reductions);
     const state = emptyState({ reductions });
     assert.deepEqual([...state.reductions], [...world.loop.state.reductions]);
+  });
+
+  test('it has the speeds of the whole one, until it has its own', () => {
+    const world = oom(1, 8192);
+    const { state } = world.loop;
+    const answer = (timings: Partial<Timings>): void => {
+      const request = world.request();
+      const none = { promptTokens: null, promptMs: null, tokens: null, tokensMs: null };
+      const outcome = { kind: 'completed' } as const;
+      world.submit({ type: 'attempt_ended', request, outcome, timings: { ...none, ...timings } });
+    };
+    answer({ promptTokens: 1000, promptMs: 1000, tokens: 100, tokensMs: 2000 });
+    for (const _ of ['half', 'a quarter']) {
+      failOnGpu(world);
+      untilGpuStarts(world);
+    }
+    const cut = gpuStarts(world).at(-1)?.profile;
+    assert.equal(cut?.context, 2048);
+    assert.deepEqual(speedOf(state.speeds, cut), { prompt: 1000, generation: 50 });
+    answer({ promptTokens: 1000, promptMs: 2000 });
+    assert.deepEqual(speedOf(state.speeds, cut), { prompt: 500, generation: 50 });
   });
 
   test('the CPU keeps its profile, and so does a GPU that died of something else', () => {

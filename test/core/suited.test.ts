@@ -6,7 +6,7 @@ import type { Outcome } from '../../app/core/request.ts';
 import type { Timings } from '../../app/core/speed.ts';
 import type { Mode, Policy } from '../../app/core/types.ts';
 import { GIB, host, model, need, policy, profile } from '../support/model.ts';
-import { makeWorld, RESET, type World, type WorldOptions } from '../support/world.ts';
+import { DEAD, makeWorld, RESET, type World, type WorldOptions } from '../support/world.ts';
 
 /** The GPU takes prompts of fewer than 2048 tokens, the CPU of fewer than 8192. */
 function contexts(gpu = 2048, cpu = 8192, mode: Mode = 'auto', parallel = 1): Policy {
@@ -139,6 +139,53 @@ describe('a prompt that is too long for all', () => {
     const id = world.request();
     world.end(id, overflow(3000, 2048));
     assert.ok(world.effects.some((effect) => effect.type === 'pass_on' && effect.request === id));
+  });
+
+  test('of a GPU that was reduced asks for a restart of the model, which then takes it', () => {
+    const OOM = { ...DEAD, exitCode: 134, log: ['CUDA error: out of memory'] };
+    const reduced = (gpu: number): World => {
+      const profiles = { gpu: profile('chat', 'gpu', { context: gpu, parallel: 1 }) };
+      const world = makeWorld({
+        policy: policy([model('chat', { placements: ['gpu'], profiles, idleUnloadMs: null })]),
+        evidence: () => OOM,
+        tokensOf: () => 5000,
+      });
+      const first = world.request();
+      world.end(first, RESET);
+      world.advance(30_000);
+      world.end(first);
+      assert.equal(world.loop.state.policy?.models.get('chat')?.profiles.gpu?.context, gpu / 2);
+      return world;
+    };
+    const helps = reduced(8192);
+    const ran = helps.request();
+    helps.end(ran, overflow(5000, 4096));
+    const running = helps.request();
+    const waited = helps.request({ promptBytes: 20_000 });
+    for (const id of [ran, waited]) {
+      const refused = helps.refusalOf(id);
+      assert.equal(refused?.code, 'context_exceeded');
+      assert.deepEqual(refused?.overflow, { tokens: 5000, context: 4096 });
+      assert.match(
+        refused?.message ?? '',
+        /^request \(5000 tokens\) exceeds the available context size \(4096 tokens\).*restart chat.*8192/i,
+      );
+      assert.doesNotMatch(refused?.message ?? '', /increas/);
+    }
+    const [problem] = problems(helps);
+    assert.match(problem?.fix ?? '', /Restart chat/);
+    assert.doesNotMatch(problem?.fix ?? '', /context to at least/);
+    assert.deepEqual(problem?.params, { tokens: 5000, context: 4096, wanted: 6144, whole: 8192 });
+    helps.end(running);
+    helps.submit({ type: 'command', id: 1, command: { do: 'restart', model: 'chat' } });
+    assert.deepEqual(problems(helps), []);
+    assert.ok(helps.grantOf(helps.request({ promptBytes: 20_000 })));
+    assert.equal(helps.loop.state.requests.size, 1);
+
+    const not = reduced(4096);
+    not.end(not.request(), overflow(5000, 2048));
+    assert.match(problems(not)[0]?.fix ?? '', /context to at least 6144/);
+    assert.equal(not.effects.at(-1)?.type, 'pass_on');
   });
 
   test('is no problem any more after an hour, or with a larger context', () => {

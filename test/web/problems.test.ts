@@ -27,6 +27,17 @@ for (const language of LANGUAGES) {
       }
     });
 
+    it('say what helps against a prompt that is too long: a restart where the model was reduced', () => {
+      const problem = { code: 'context_exceeded', text: 'Too long.', model: 'chat' };
+      const params = { tokens: 5000, context: 4096, wanted: 6144 };
+      const larger = phraseProblem({ ...problem, fix: 'Set it to 6144.', params }, text.problems);
+      const whole = { ...params, whole: 8192 };
+      const restart = phraseProblem({ ...problem, fix: 'Restart it: 8192.', params: whole }, text.problems);
+      assert.match(larger.fix, /6144/);
+      assert.match(restart.fix, /8192/);
+      assert.doesNotMatch(restart.fix, /6144|models\.chat/);
+    });
+
     it("of errors have a sentence, and keep the server's own, which has the numbers", () => {
       for (const code of ERROR_CODES) {
         const message = 'chat needs 6.2 GiB.';

@@ -3,7 +3,8 @@ import type { ErrorPhrases } from './errors.ts';
 
 export const koErrors: ErrorPhrases = {
   invalid_request: '요청에 잘못된 곳이 있습니다.',
-  context_exceeded: '대화가 모델의 컨텍스트보다 깁니다. 새 대화를 시작하거나 컨텍스트를 늘려 주세요.',
+  context_exceeded:
+    '대화가 모델의 컨텍스트보다 깁니다. 새 대화를 시작하거나, 홈 화면에 나온 해결 방법을 따라 주세요.',
   invalid_setting: '이 설정에 쓸 수 없는 값입니다.',
   unauthorized: '토큰이나 키가 없거나 맞지 않습니다.',
   forbidden_host: '이 주소로는 페이지를 열 수 없습니다.',

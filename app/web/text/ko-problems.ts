@@ -115,7 +115,9 @@ export const koProblems: ProblemPhrases = {
   }),
   context_exceeded: (p) => ({
     said: `${p.model} 모델이 받을 수 있는 길이(${p.of('context')} 토큰)보다 긴 요청(${p.of('tokens')} 토큰)이 있었습니다.`,
-    fix: `models.${p.model}.context를 ${p.of('wanted')} 이상으로 늘려 주세요. CPU에만 적용하려면 models.${p.model}.cpu.context를 쓰면 됩니다. 요청을 줄여도 됩니다.`,
+    fix: p.has('whole')
+      ? `GPU 메모리가 부족했던 뒤로 줄여 실행하고 있습니다. 모델을 다시 시작하면 설정값(${p.of('whole')} 토큰)으로 돌아갑니다. 요청을 줄여도 됩니다.`
+      : `models.${p.model}.context를 ${p.of('wanted')} 이상으로 늘려 주세요. CPU에만 적용하려면 models.${p.model}.cpu.context를 쓰면 됩니다. 요청을 줄여도 됩니다.`,
   }),
   gpu_unknown: (p) => ({
     said: `${p.model} 모델에 설정된 GPU(${p.of('devices')})가 이 기기와 맞지 않습니다.`,

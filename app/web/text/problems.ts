@@ -13,6 +13,7 @@ export interface SaidProblem {
 /** `of` gives a value of the problem's sentence. What has no value stands in the server's text, under Details. */
 export interface ProblemValues {
   readonly model: string;
+  has(key: string): boolean;
   of(key: string): string;
 }
 
@@ -27,6 +28,7 @@ export function phraseProblem(problem: ToldProblem, phrases: ProblemPhrases): Sa
   if (code === undefined || phrases === null) return { said: problem.text, fix: problem.fix };
   return phrases[code]({
     model: problem.model ?? '',
+    has: (key) => problem.params?.[key] !== undefined,
     of: (key) => String(problem.params?.[key] ?? ''),
   });
 }

@@ -3,7 +3,7 @@ import type { ErrorPhrases } from './errors.ts';
 
 export const zhErrors: ErrorPhrases = {
   invalid_request: '请求有误。',
-  context_exceeded: '对话超出了模型的上下文。请开始新对话，或增大上下文。',
+  context_exceeded: '对话超出了模型的上下文。请开始新对话，或按首页上的提示处理。',
   invalid_setting: '此设置不能使用该值。',
   unauthorized: '令牌或密钥缺失或不正确。',
   forbidden_host: '不能用这个地址打开页面。',

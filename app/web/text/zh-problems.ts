@@ -112,7 +112,9 @@ export const zhProblems: ProblemPhrases = {
   }),
   context_exceeded: (p) => ({
     said: `有一个请求有 ${p.of('tokens')} 个 token，超过了 ${p.model} 能接受的长度（${p.of('context')} 个 token）。`,
-    fix: `请将 models.${p.model}.context 设为至少 ${p.of('wanted')}；只对 CPU 生效时使用 models.${p.model}.cpu.context。也可以缩短请求。`,
+    fix: p.has('whole')
+      ? `显存耗尽后，该模型以较小的上下文运行。重启该模型可恢复设定值（${p.of('whole')} 个 token）。也可以缩短请求。`
+      : `请将 models.${p.model}.context 设为至少 ${p.of('wanted')}；只对 CPU 生效时使用 models.${p.model}.cpu.context。也可以缩短请求。`,
   }),
   gpu_unknown: (p) => ({
     said: `${p.model} 配置的 GPU（${p.of('devices')}）与这台机器不符。`,
