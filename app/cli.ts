@@ -109,7 +109,10 @@ async function status(command: Extract<CliCommand, { run: 'status' }>, world: Cl
   }
 }
 
-/** 0 passed, 1 failed, not applicable, refused or not wanted, 2 wrong use. */
+/** Of errors: what was asked is wrong. */
+const WRONG_USE: readonly string[] = ['wrong_use', 'unknown_model', 'invalid_request'];
+
+/** 0 passed or not applicable, 1 failed, refused, broken off or not wanted, 2 wrong use. */
 async function drill(command: Extract<CliCommand, { run: 'drill' }>, world: CliWorld): Promise<ExitCode> {
   const controller = controllerOf(command, world);
   if (controller === null) return 2;
@@ -122,10 +125,10 @@ async function drill(command: Extract<CliCommand, { run: 'drill' }>, world: CliW
     });
     if (report === null) return 1;
     world.out(command.json ? json(report) : `${drillLines(report).join('\n')}\n`);
-    return report.verdict === 'passed' ? 0 : 1;
+    return report.verdict === 'failed' ? 1 : 0;
   } catch (thrown) {
-    const code = AppError.from(thrown).code === 'wrong_use' ? 2 : 1;
-    return failed(thrown, command.json, world, code);
+    const wrong = WRONG_USE.includes(AppError.from(thrown).code);
+    return failed(thrown, command.json, world, wrong ? 2 : 1);
   }
 }
 

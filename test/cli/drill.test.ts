@@ -109,12 +109,29 @@ test('with --yes it runs at once, on the only model or an alias, and prints the 
   assert.match(out, /firstToken: at the client/);
 });
 
-test('--json prints the report alone; only a passed drill is exit 0', async () => {
-  answer = { status: 200, body: { ...REPORT, verdict: 'not_applicable' } };
-  const { code, out, error } = await run(['kill', '--yes', '--json']);
-  assert.equal(code, 1);
-  assert.equal(JSON.parse(out).verdict, 'not_applicable');
+test('--json prints the report alone', async () => {
+  const { out, error } = await run(['kill', '--yes', '--json']);
+  assert.equal(JSON.parse(out).verdict, 'passed');
   assert.match(error, /is killed/);
+});
+
+test('exit code: 0 passed or not applicable, 1 failed or not run, 2 wrong use', async () => {
+  const table: [typeof answer, number][] = [
+    [{ status: 200, body: REPORT }, 0],
+    [{ status: 200, body: { ...REPORT, verdict: 'not_applicable' } }, 0],
+    [{ status: 200, body: { ...REPORT, verdict: 'failed' } }, 1],
+    [{ status: 409, body: { error: { code: 'drill_refused', message: 'The GPU is in use.' } } }, 1],
+    [{ status: 503, body: { error: { code: 'mode_off', message: 'chat is switched off.' } } }, 1],
+    [{ status: 200, body: {} }, 1],
+    [{ status: 404, body: { error: { code: 'unknown_model', message: 'There is no model.' } } }, 2],
+    [{ status: 400, body: { error: { code: 'invalid_request', message: 'no such scenario' } } }, 2],
+  ];
+  for (const [given, code] of table) {
+    answer = given;
+    for (const form of [[], ['--json']]) {
+      assert.equal((await run(['kill', '--yes', ...form])).code, code, JSON.stringify(given));
+    }
+  }
   answer = { status: 200, body: REPORT };
 });
 

@@ -3,13 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../app/clock.ts';
 import type { DrillScenario } from '../../app/core/drill.ts';
+import type { DrillReport } from '../../app/core/drill-report.ts';
 import type { Model } from '../../app/core/types.ts';
 import { AppError } from '../../app/errors.ts';
 import type { SeenByClient } from '../../app/inspect/drill/client.ts';
 import { spoiled } from '../../app/inspect/drill/faulty-starts.ts';
-import type { DrillParts } from '../../app/inspect/drill/parts.ts';
+import { type DrillParts, LIMITS } from '../../app/inspect/drill/parts.ts';
 import { drillRunner } from '../../app/inspect/drill/runner.ts';
 import type { OtherContainer } from '../../app/ports/drills.ts';
+import { manualClock } from '../support/clock.ts';
 import { host, model, policy, profile } from '../support/model.ts';
 import { makeWorld, type World } from '../support/world.ts';
 
@@ -206,6 +208,65 @@ test('an engine that does not answer ends the drill: nobody waits for it for eve
     assert.match(report.why, /within 0.02 s/);
     assert.equal(world.loop.state.drill, null);
   }
+});
+
+/** Runs `cancel`; `busyFor`: how often a round's instance says that its slot is still at work. */
+async function cancelled(busyFor: number): Promise<{ report: DrillReport; askedAt: number[] }> {
+  const clock = manualClock();
+  const askedAt: number[] = [];
+  let busy = busyFor;
+  let left = 0;
+  const it = home([model('chat')], [], 60_000, {
+    clock,
+    limits: LIMITS,
+    busySlots() {
+      askedAt.push(clock.now().mono - left);
+      busy -= 1;
+      return Promise.resolve(busy < 0 ? 0 : 1);
+    },
+    send({ id }) {
+      if (id.includes('warm-up')) {
+        const seen = { ...REJECTED, id, idBack: id, end: 'whole' as const };
+        return { id, done: Promise.resolve(seen), content: async () => {}, leave() {} };
+      }
+      const { promise, resolve } = Promise.withResolvers<SeenByClient>();
+      const request = it.world.request({ drill: true });
+      const leave = (): void => {
+        left = clock.now().mono;
+        it.world.submit({ type: 'request_abandoned', request });
+        resolve({ ...REJECTED, id, idBack: id, end: 'left', status: null });
+      };
+      return { id, done: promise, content: async () => {}, leave };
+    },
+  });
+  used(it.world);
+  let report: DrillReport | null = null;
+  const run = it.run('cancel').then((made) => {
+    report = made;
+    return made;
+  });
+  // Finer than what the polling may do, with room for all that follows a moment.
+  for (let steps = 0; report === null && steps < 2_000; steps += 1) {
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(100);
+  }
+  assert.notEqual(report, null, 'the drill ends');
+  return { report: await run, askedAt };
+}
+
+test('a backend is asked for its slots seldom, until they are free', async () => {
+  const { report, askedAt } = await cancelled(2);
+  assert.equal(report.verdict, 'passed', report.why);
+  assert.deepEqual(askedAt, [0, 2_500, 5_000, 0]);
+  const text = report.rounds[0]?.checks.find(({ name }) => name === 'slot')?.text;
+  assert.equal(text, '0 slots of the backend were busy afterwards.');
+});
+
+test('a slot that is never free fails the drill after ten seconds', async () => {
+  const { report, askedAt } = await cancelled(Number.POSITIVE_INFINITY);
+  assert.deepEqual(askedAt, [0, 2_500, 5_000, 7_500, 10_000]);
+  assert.equal(report.verdict, 'failed');
+  assert.match(report.why, /1 slots of the backend were busy afterwards/);
 });
 
 test('one drill at a time', async () => {
