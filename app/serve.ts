@@ -202,6 +202,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
     async stop() {
       for (const end of endings) end();
       submit({ type: 'shutdown' });
+      http.models.hurry();
       await ended;
       await http.server.close(LAST_BYTES_MS);
       http.models.close();

@@ -68,6 +68,7 @@ export function modelApi(options: ModelApiOptions): ModelApi {
       else receive(shared, req, res, { path, protocol, settings: options.settings(), id: nextId() });
     },
     closeConnections: shared.connections.close,
+    hurry: shared.keyed.hurry,
     close() {
       shared.connections.closeAll();
       shared.alarms.close();

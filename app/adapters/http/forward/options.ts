@@ -90,6 +90,8 @@ export interface ModelApi {
   readonly handler: Handler;
   /** Destroys our sockets to an instance; its attempts end as a reset. Its later connections are new. */
   closeConnections(instance: InstanceId): void;
+  /** The controller is to end: answers under a key do not go on without a client any more. */
+  hurry(): void;
   /** Destroys all connections to instances. */
   close(): void;
 }

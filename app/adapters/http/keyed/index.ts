@@ -35,6 +35,8 @@ export type KeyedOutcome = 'made' | 'joined' | 'kept' | 'mismatch' | 'gone' | 'n
 export interface KeyedAnswers {
   /** Answers from what there is, or calls `begin` with what the answer is to be written to. */
   ask(request: KeyedRequest, begin: (wire: Wire) => void): void;
+  /** The controller is to end: what no client takes ends now, and what the last one leaves then. */
+  hurry(): void;
 }
 
 export interface KeyedOptions {
@@ -48,7 +50,7 @@ const NO_ROOM_RETRY_S = 5;
 
 export function keyedAnswers({ clock, alarms, limits = LIMITS, told }: KeyedOptions): KeyedAnswers {
   const table = answerTable(limits);
-  const running = new Map<string, Recording>();
+  const running = new Map<string, { readonly recording: Recording; readonly hurry: () => void }>();
   const expiry = { at: Number.POSITIVE_INFINITY, index: 0, ring: expire };
   alarms.add(expiry);
 
@@ -74,7 +76,8 @@ export function keyedAnswers({ clock, alarms, limits = LIMITS, told }: KeyedOpti
       tooSlow: last('idempotency_gone', gone('too_large', limits)),
       ended: () => void running.delete(answer.id),
     });
-    running.set(answer.id, recording);
+    const hurry = () => recording.hurry(last('failed_after_output', 'Llamastead is shutting down.'));
+    running.set(answer.id, { recording, hurry });
     recording.attach(res, ({ headers }) => [...headers]);
     run(recording.wire);
   }
@@ -86,7 +89,7 @@ export function keyedAnswers({ clock, alarms, limits = LIMITS, told }: KeyedOpti
 
   function join(request: KeyedRequest, answer: KeyedAnswer): void {
     const headFor = (head: Head) => joinedHead(head, request);
-    const recording = running.get(answer.id);
+    const recording = running.get(answer.id)?.recording;
     told(recording === undefined ? 'kept' : 'joined');
     if (recording !== undefined) {
       recording.attach(request.res, headFor);
@@ -120,6 +123,9 @@ export function keyedAnswers({ clock, alarms, limits = LIMITS, told }: KeyedOpti
         if (answer === null) refuse(request, 'no_room', full(request));
         else begin(request, answer, run);
       }
+    },
+    hurry() {
+      for (const { hurry } of [...running.values()]) hurry();
     },
   };
 }

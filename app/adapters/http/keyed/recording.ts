@@ -33,6 +33,8 @@ export interface RecordingOptions {
 export interface Recording {
   /** What the forwarder writes to. */
   readonly wire: Wire;
+  /** From now on it does not go on without a client; `abandoned`: its last event then. */
+  hurry(abandoned: string): void;
   /** Gives the answer to a client, from its beginning. */
   attach(res: Client, headFor: (head: Head) => string[]): void;
 }
@@ -45,6 +47,7 @@ export function newRecording(options: RecordingOptions): Recording {
   const heard = { drain: [] as (() => void)[], close: [] as (() => void)[] };
   const grace = { at: 0, index: -1, ring: abandon };
   const audience = newAudience();
+  let { graceMs, abandoned } = options;
   let open = true;
   let last: Buffer | null = null;
   /** Where the first event begins; null: there was none. */
@@ -120,7 +123,7 @@ export function newRecording(options: RecordingOptions): Recording {
     if (!open) return;
     const keep = delivered();
     if (keep && !passing()) {
-      const event = Buffer.from(options.abandoned);
+      const event = Buffer.from(abandoned);
       const result = table.write(answer, event);
       if (result !== 'written') table.drop(answer, result);
     }
@@ -141,9 +144,9 @@ export function newRecording(options: RecordingOptions): Recording {
     read = Math.max(read, reader.at());
     audience.remove(reader);
     if (open && audience.empty()) {
-      if (passing()) abandon();
+      if (passing() || graceMs === 0) abandon();
       else {
-        grace.at = clock.now().mono + options.graceMs;
+        grace.at = clock.now().mono + graceMs;
         alarms.add(grace);
       }
     }
@@ -173,6 +176,11 @@ export function newRecording(options: RecordingOptions): Recording {
       },
       destroy,
       on: (event, listener) => void heard[event].push(listener),
+    },
+    hurry(lastEvent) {
+      graceMs = 0;
+      abandoned = lastEvent;
+      if (audience.empty()) abandon();
     },
     attach(res, headFor) {
       answer.readers += 1;

@@ -225,6 +225,51 @@ test('a stream that a client had begun to read is not made again: its part and a
   assert.equal(bench.tickets.length, 1);
 });
 
+for (const left of ['before', 'after'] as const) {
+  test(`a client that left ${left} the controller is to end holds nothing up: its part and why are the answer`, async () => {
+    gpu.behave(stream([chat.role, chat.text('Guten')], 'hang'));
+    const { bench } = await home();
+    const n = gpu.arrivals.length;
+    const [lost, stays] = [
+      await post(bench.url + PATH, STREAMED, key('lost')).reply,
+      await post(bench.url + PATH, STREAMED, key('stays')).reply,
+    ];
+    await Promise.all([lost.until('Guten'), stays.until('Guten')]);
+    if (left === 'after') bench.api.hurry();
+    lost.leave();
+    await bench.closed(0);
+    if (left === 'before') bench.api.hurry();
+    assert.deepEqual(await bench.outcome(0), { kind: 'client_gone', finished: false });
+    assert.deepEqual(bench.tickets[0]?.outcomes.length, 1);
+    const back = await ask(bench.url + PATH, STREAMED, key('lost'));
+    assert.ok(back.text().startsWith(chat.role + chat.text('Guten')));
+    assert.equal(errorOf(lastEvent(back.text())).code, 'failed_after_output');
+    assert.match(errorOf(lastEvent(back.text())).message, /shutting down/);
+    const arrival = await gpu.arrival(n + 1);
+    await arrival.write(chat.text(' Tag'));
+    await stays.until(' Tag');
+    assert.deepEqual(bench.tickets[1]?.outcomes, [], 'who is heard goes on');
+    stays.leave();
+    await bench.closed(2);
+  });
+}
+
+test('a whole answer that nobody takes when the controller is to end frees its key', async () => {
+  gpu.behave(silent);
+  const { bench } = await home();
+  const n = gpu.arrivals.length;
+  const sent = post(bench.url + PATH, SIMPLE, key('k'));
+  await gpu.arrival(n);
+  sent.leave();
+  await bench.closed(0);
+  assert.equal(bench.requests.length, 0);
+  bench.api.hurry();
+  assert.equal((await bench.ended(0)).outcome, 'client_gone');
+  const next = post(bench.url + PATH, SIMPLE, key('k'));
+  await bench.ticket(1);
+  next.leave();
+});
+
 test('a tool call whose stream broke is not called again: the retry gets the same part and the same error', async () => {
   gpu.behave(stream([chat.role, chat.tool('switch_on')], 'reset'));
   const { bench } = await home({
