@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { answerReader } from '../../app/inspect/drill/answer.ts';
 
 const delta = (fields: object) => `data: ${JSON.stringify({ choices: [{ delta: fields }] })}\n\n`;
-const call = (index: number) => delta({ tool_calls: [{ index, function: { arguments: '1' } }] });
+const call = (index: number, id?: string) =>
+  delta({ tool_calls: [{ index, ...(id && { id }), function: { arguments: '1' } }] });
 
 function read(pieces: readonly string[], ended = true, status = 200) {
   const reader = answerReader(status, true);
@@ -37,9 +38,16 @@ test('a seam is seen by its comment: with content before it, the stream was cont
   assert.equal(read([seam, delta({ content: 'b' })]).continued, false);
 });
 
-test('tool calls are counted by their index, not by their pieces', () => {
+test('tool calls are counted by their index and id, not by their pieces', () => {
   assert.equal(read([call(0), call(0), call(0)]).toolCalls, 1);
   assert.equal(read([call(0), call(1)]).toolCalls, 2);
+  assert.equal(read([call(0, 'a'), call(0), call(0, 'a')]).toolCalls, 1);
+  assert.equal(read([call(0, 'a'), call(0), call(1, 'b'), call(1)]).toolCalls, 2);
+});
+
+test('a tool call that is made again begins with index 0 once more, and is seen by its id', () => {
+  const again = read([call(0, 'a'), call(0), call(0, 'b'), call(0)]);
+  assert.equal(again.toolCalls, 2);
 });
 
 test('an answer that is no stream is whole with status 200 and JSON, else an error or cut', () => {

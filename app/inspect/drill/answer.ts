@@ -67,6 +67,21 @@ function wholeReader(status: number): AnswerReader {
   };
 }
 
+/** A piece without an id goes on with the call of its index; a call that is made again has a new id. */
+function toolCallCounter() {
+  const seen = new Set<string>();
+  const ids = new Map<number, string>();
+  return {
+    take(call: Fields | null): void {
+      const index = number(call?.['index']) ?? 0;
+      const id = call?.['id'];
+      if (isText(id)) ids.set(index, id);
+      seen.add(`${index} ${ids.get(index) ?? ''}`);
+    },
+    count: () => seen.size,
+  };
+}
+
 const SEAM = ': llamastead attempt=';
 
 function streamReader(): AnswerReader {
@@ -76,7 +91,7 @@ function streamReader(): AnswerReader {
   let error: SeenError | null = null;
   let attempt: number | null = null;
   let continued = false;
-  const calls = new Set<string>();
+  const calls = toolCallCounter();
 
   function line(text: string): void {
     if (text.startsWith(SEAM)) {
@@ -93,7 +108,7 @@ function streamReader(): AnswerReader {
     error ??= errorOf(event);
     const delta = object(object(list(event?.['choices'])[0])?.['delta']);
     const called = list(delta?.['tool_calls']);
-    for (const call of called) calls.add(String(number(object(call)?.['index']) ?? 0));
+    for (const call of called) calls.take(object(call));
     if (called.length > 0 || isText(delta?.['content']) || isText(delta?.['reasoning_content'])) pieces += 1;
   }
 
@@ -107,7 +122,7 @@ function streamReader(): AnswerReader {
     },
     seen(ended) {
       const end = error !== null ? 'error' : done && ended ? 'whole' : 'cut';
-      return { end, error, pieces, toolCalls: calls.size, attempt, continued, speed: null };
+      return { end, error, pieces, toolCalls: calls.count(), attempt, continued, speed: null };
     },
   };
 }
@@ -144,6 +159,6 @@ function number(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
 }
 
-function isText(value: unknown): boolean {
+function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }

@@ -47,6 +47,8 @@ export function drillBody(sent: Sent, options: BodyOptions): string {
         ...common,
         tools: [TOOL],
         tool_choice: 'required',
+        // So that a second call in an answer can only be one that was made again.
+        parallel_tool_calls: false,
         messages: say('Set all lights of the house.'),
       });
   }
