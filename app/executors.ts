@@ -1,5 +1,5 @@
 /** Runs the core's effects on the parts, and brings their results back as inputs. */
-import type { Effect, InstancePlan } from './core/effects.ts';
+import type { Effect } from './core/effects.ts';
 import type { Input } from './core/inputs.ts';
 import type { InstanceId } from './core/request.ts';
 import type { Problem, Profile } from './core/types.ts';
@@ -17,7 +17,7 @@ export interface ExecutorLog {
 
 export interface ExecutorParts {
   readonly waiters: Waiters;
-  readonly containers: Containers;
+  readonly containers: Pick<Containers, 'start' | 'adopt' | 'examine' | 'remove' | 'removeContainer'>;
   readonly host: Host;
   readonly devices: DeviceMemory;
   readonly readAhead: ReadAhead;
@@ -36,12 +36,6 @@ const SAMPLE_RETRY_MS = 1_000;
 export function makeExecutors(parts: ExecutorParts): Executors {
   const { containers, submit } = parts;
 
-  const started = (instance: InstanceId, result: StartResult): void => {
-    if (result.ok) {
-      submit({ type: 'instance_ready', instance, container: result.container, measured: result.measured });
-    } else submit({ type: 'instance_start_failed', instance, evidence: result.evidence });
-  };
-
   return {
     ...parts.waiters.executors,
     identify_body: ({ request }) =>
@@ -50,12 +44,17 @@ export function makeExecutors(parts: ExecutorParts): Executors {
       parts.waiters.countTokens(request, instance, (tokens) =>
         submit({ type: 'tokens_counted', request, tokens }),
       ),
-    start_instance: ({ plan }) => run(parts, 'start', startInstance(plan)),
+    start_instance: ({ plan }) =>
+      run(
+        parts,
+        'start',
+        startInstance(parts, plan.instance, () => containers.start(plan)),
+      ),
     adopt_instance: ({ instance, container, profile, model }) =>
       run(
         parts,
         'adopt',
-        containers.adopt(instance, container, profile, model).then((result) => started(instance, result)),
+        startInstance(parts, instance, () => containers.adopt(instance, container, profile, model)),
       ),
     remove_instance: (effect) => run(parts, 'remove', removeInstance(parts, effect)),
     close_connections: ({ instance }) => parts.closeConnections(instance),
@@ -74,9 +73,39 @@ export function makeExecutors(parts: ExecutorParts): Executors {
     sample_host: () => run(parts, 'sample', sampleHost(parts)),
     stopped: parts.stopped,
   };
+}
 
-  async function startInstance(plan: InstancePlan): Promise<void> {
-    started(plan.instance, await containers.start(plan));
+/** The core waits for the end of what it began: where a part breaks, it is told so. */
+async function startInstance(
+  parts: ExecutorParts,
+  instance: InstanceId,
+  start: () => Promise<StartResult>,
+): Promise<void> {
+  const result = await unlessBroken(parts, 'start', start, notStarted);
+  if (result.ok) {
+    const { container, measured } = result;
+    parts.submit({ type: 'instance_ready', instance, container, measured });
+  } else parts.submit({ type: 'instance_start_failed', instance, evidence: result.evidence });
+}
+
+function notStarted({ message }: AppError): StartResult {
+  const unknown = { running: false, exitCode: null, oomKilled: false, killedOutside: false, log: [] };
+  return { ok: false, evidence: { ...unknown, error: message } };
+}
+
+/** The part's result, or `otherwise` where it throws: a fault of an adapter, told and never swallowed. */
+async function unlessBroken<T>(
+  { log }: ExecutorParts,
+  what: string,
+  work: () => Promise<T>,
+  otherwise: (error: AppError) => T,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const error = AppError.from(thrown);
+    log.error({ code: error.code, err: error }, `could not ${what}: ${error.message}`);
+    return otherwise(error);
   }
 }
 
@@ -90,24 +119,26 @@ function run(parts: ExecutorParts, what: string, work: Promise<void>): void {
 
 /** Connections first: a busy llama-server ignores SIGTERM while they are open. */
 async function removeInstance(
-  { containers, devices, clock, closeConnections, submit }: ExecutorParts,
+  parts: ExecutorParts,
   { instance, how, examine, device }: Extract<Effect, { type: 'remove_instance' }>,
 ): Promise<void> {
-  closeConnections(instance);
-  const before = device === 0 ? null : await devices.used();
-  let ran = true;
-  if (examine) {
-    const evidence = await containers.examine(instance);
-    ran = evidence.running;
-    submit({ type: 'instance_exited', instance, evidence });
-  }
+  const { containers, devices, clock, submit } = parts;
+  const orNothing = <T>(what: string, work: () => Promise<T>) =>
+    unlessBroken<T | null>(parts, what, work, () => null);
+  parts.closeConnections(instance);
+  const before = device === 0 ? null : await orNothing('read the cards', devices.used);
+  const evidence = examine ? await orNothing('examine', () => containers.examine(instance)) : null;
+  if (evidence !== null) submit({ type: 'instance_exited', instance, evidence });
+  const ran = evidence?.running ?? true;
   try {
     await containers.remove(instance, how);
-    const back = await memoryBack(devices, clock, { bytes: device, before, ran });
-    submit({ type: 'instance_removed', instance, memoryBack: back });
   } catch (thrown) {
     submit({ type: 'instance_stuck', instance, detail: AppError.from(thrown).message });
+    return;
   }
+  const taken = { bytes: device, before, ran };
+  const back = await orNothing('read the cards', () => memoryBack(devices, clock, taken));
+  submit({ type: 'instance_removed', instance, memoryBack: back ?? true });
 }
 
 async function estimateNeed(

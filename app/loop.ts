@@ -27,7 +27,10 @@ export interface LoopParts {
 }
 
 export interface Loop {
-  /** Takes an input; from within an effect it is taken after the present turn. Throws only on a fault of the core. */
+  /**
+   * Takes an input; from within an effect it is taken after the present turn. Throws only on a fault of the core or
+   * of an executor, after all else was done.
+   */
   submit(input: Input): void;
   /** For reading only. */
   readonly state: State;
@@ -45,6 +48,8 @@ export function makeLoop({ clock, executors, publish, carried }: LoopParts): Loo
   const inputs: Input[] = [];
   const listeners = new Set<() => void>();
   let running = false;
+  /** The first one of a submit, thrown when all else is done. */
+  let fault: { readonly thrown: unknown } | null = null;
   let armedFor = Number.POSITIVE_INFINITY;
   let disarm: () => void = () => {};
 
@@ -68,8 +73,17 @@ export function makeLoop({ clock, executors, publish, carried }: LoopParts): Loo
       if (round > MAX_ROUNDS) throw new Error(`the core does not settle after ${input.type}`);
       fold(decision, facts, effects, now.wall);
     }
-    if (facts.length > 0) publish(facts, now.wall);
-    for (const effect of effects) execute(executors, effect);
+    if (facts.length > 0) guarded(() => publish(facts, now.wall));
+    for (const effect of effects) guarded(() => execute(executors, effect));
+  }
+
+  /** What is decided is folded already: a part that breaks must not take the other effects with it. */
+  function guarded(work: () => void): void {
+    try {
+      work();
+    } catch (thrown) {
+      fault ??= { thrown };
+    }
   }
 
   /** The alarm is armed again only for an earlier moment; one that comes too early does nothing. */
@@ -88,13 +102,17 @@ export function makeLoop({ clock, executors, publish, carried }: LoopParts): Loo
     if (running) return;
     running = true;
     const before = state.version;
-    try {
-      for (let next = inputs.shift(); next !== undefined; next = inputs.shift()) turn(next);
-    } finally {
-      running = false;
+    for (let next = inputs.shift(); next !== undefined; next = inputs.shift()) {
+      const input = next;
+      guarded(() => turn(input));
     }
+    running = false;
     arm();
-    if (state.version !== before) for (const listener of listeners) listener();
+    if (state.version !== before) for (const listener of listeners) guarded(listener);
+    if (fault === null) return;
+    const { thrown } = fault;
+    fault = null;
+    throw thrown;
   }
 
   return {

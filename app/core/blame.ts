@@ -20,6 +20,9 @@ const REFUSED_MS = 600_000;
 /** Bodies that are remembered; the oldest goes first. */
 export const MOST_REFUSED = 64;
 
+/** Docker is asked within this, and answers or not (ms): no request waits longer for evidence. */
+export const EVIDENCE_MS = 120_000;
+
 /** What the socket shows of a death: who was in flight, as far as this request is concerned. */
 export interface Death {
   /** Nothing else was in flight. */
@@ -77,9 +80,10 @@ export function judgeDeath(
 export function endJudged(out: Decision, state: State, now: Now): void {
   for (const id of state.judged) {
     const request = state.requests.get(id);
-    if (request?.phase.phase !== 'judged' || openDeaths(state, id) > 0) continue;
-    const { body } = request.phase;
-    if (body === undefined) continue;
+    if (request?.phase.phase !== 'judged') continue;
+    const { body = null } = request.phase;
+    const isOpen = openDeaths(state, id) > 0 || request.phase.body === undefined;
+    if (isOpen && now.mono < request.phase.until) continue;
     if (request.aloneDeaths < DEATHS_TO_CONVICT) {
       refuseRequest(out, request, request.phase.otherwise);
       return;

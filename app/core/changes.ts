@@ -71,7 +71,7 @@ export type Change =
   | {
       readonly type: 'request_judged';
       readonly request: RequestId;
-      readonly at: number;
+      readonly until: number;
       readonly otherwise: Refusal;
     }
   | { readonly type: 'body_known'; readonly request: RequestId; readonly body: string | null }

@@ -83,6 +83,7 @@ export const ERROR_CODES = [
   'capacity',
   'preparing',
   'load_failed',
+  'unload_failed',
   'mode_off',
   'deadline',
 ] as const;

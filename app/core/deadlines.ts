@@ -14,6 +14,10 @@ export function nextDue(state: State, mono: number): number {
     due(request.deadlineAt);
     due(request.phase.notBefore);
   }
+  for (const id of state.judged) {
+    const request = state.requests.get(id);
+    if (request?.phase.phase === 'judged') due(request.phase.until);
+  }
   for (const instance of state.instances.values()) due(idleDue(state, instance) ?? 0);
   for (const model of state.models.values()) {
     for (const outage of model.outages.values()) due(outage.retryAt);

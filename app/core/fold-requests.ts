@@ -114,7 +114,9 @@ export const requestFolds: Pick<
   },
   request_judged: (state, change) => {
     const request = requestOf(state, change.request);
-    request.phase = { phase: 'judged', since: change.at, otherwise: change.otherwise, body: undefined };
+    const { until, otherwise } = change;
+    request.phase = { phase: 'judged', until, otherwise, body: undefined };
+    due(state, until);
     state.suspects.delete(request.id);
     state.judged.add(request.id);
   },

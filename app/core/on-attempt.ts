@@ -1,6 +1,6 @@
 /** Decisions about the end of an attempt, and about a client that went. */
 import { isDeviceLow } from './admission.ts';
-import { deathOf, seeDeath } from './blame.ts';
+import { deathOf, EVIDENCE_MS, seeDeath } from './blame.ts';
 import type { Decision } from './changes.ts';
 import { continuationOf } from './continuation.ts';
 import { grant, wait } from './grant.ts';
@@ -155,7 +155,7 @@ function fail(out: Decision, request: Request, refused: Refusal, forwarded: Forw
   out.changes.push({
     type: 'request_judged',
     request: request.id,
-    at: now.mono,
+    until: now.mono + EVIDENCE_MS,
     otherwise: { ...refused, code },
   });
   out.effects.push({ type: 'identify_body', request: request.id });

@@ -24,11 +24,10 @@ export function onCommand(out: Decision, state: State, id: number, command: Comm
     return;
   }
   const present = instancesOf(state, model.name);
-  const replaces =
-    command.do === 'restart' ? new Set(present.map((instance) => instance.id)) : new Set<string>();
+  const leaving = new Set(command.do === 'load' ? [] : present.map(({ id: instance }) => instance));
   out.changes.push({
     type: 'command_added',
-    command: { id, command: { ...command, model: model.name }, since: now.mono, replaces },
+    command: { id, command: { ...command, model: model.name }, since: now.mono, leaving },
   });
   out.changes.push({ type: 'resting_set', model: model.name, on: command.do === 'unload' });
   const wanted = command.do === 'unload' ? null : { since: now.mono, tried: new Set<never>() };
@@ -61,12 +60,22 @@ export function commandResult(state: State, pending: PendingCommand): CommandRes
   if (model === undefined || !state.policy?.models.has(command.model))
     return failed('unknown_model', command.model);
   const instances = instancesOf(state, command.model);
-  const blocking = instances.some((instance) => pending.replaces.has(instance.id));
-  if (command.do === 'unload') return instances.length === 0 || model.wanted !== null ? { ok: true } : null;
-  if (blocking) return null;
+  const leaving = instances.filter((instance) => pending.leaving.has(instance.id));
+  // What does not go away is no reason to wait for ever.
+  const isDone = leaving.every((instance) => instance.phase.state === 'stuck');
+  if (command.do === 'unload') {
+    if (leaving.length === 0 || model.wanted !== null) return { ok: true };
+    return isDone ? failed('unload_failed', stuckMessage(leaving)) : null;
+  }
+  if (!isDone) return null;
   if (instances.some((instance) => instance.phase.state === 'ready')) return { ok: true };
   if (model.wanted !== null || instances.some((instance) => instance.phase.state === 'starting')) return null;
   return failed('load_failed', model.lastError ?? 'It could not be loaded.');
+}
+
+function stuckMessage(stuck: readonly Instance[]): string {
+  const details = stuck.map(({ phase }) => (phase.state === 'stuck' ? phase.detail : ''));
+  return `Its container does not go away, so its memory counts as taken: ${details.join('; ')}.`;
 }
 
 export function onConfigured(

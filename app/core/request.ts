@@ -169,7 +169,8 @@ export type RequestPhase =
    */
   | {
       readonly phase: 'judged';
-      readonly since: number;
+      /** Evidence that has not come by then does not count (monotonic ms). */
+      readonly until: number;
       readonly otherwise: Refusal;
       readonly body: string | null | undefined;
     };

@@ -63,8 +63,8 @@ export interface PendingCommand {
   readonly id: number;
   readonly command: Command;
   readonly since: number;
-  /** Instances that must be gone before a restart may load again. */
-  readonly replaces: ReadonlySet<InstanceId>;
+  /** Instances that an unload or a restart ends: it is done when they are gone. */
+  readonly leaving: ReadonlySet<InstanceId>;
 }
 
 export interface Shutdown {

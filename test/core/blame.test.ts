@@ -57,6 +57,18 @@ describe('a request that was alone on two instances that died', () => {
     assert.equal(poisoned(world, id), true);
   });
 
+  test('waits no longer for evidence than Docker may take, and then ends as it failed', () => {
+    const world = makeWorld({ policy: chat, holdRemovals: true });
+    const id = world.request();
+    world.end(id, RESET);
+    world.end(id, RESET);
+    world.advance(2 * MINUTE - 1);
+    assert.equal(world.refusalOf(id), undefined);
+    world.advance(1);
+    assert.equal(world.refusalOf(id)?.code, 'backend_failed');
+    assert.equal(world.loop.state.requests.size, 0);
+  });
+
   test('is judged even where its client went in the meantime', () => {
     const world = makeWorld({ policy: chat, holdRemovals: true });
     const id = world.request({ body: 'bad' });

@@ -408,6 +408,29 @@ describe('a command', () => {
     assert.deepEqual(world.placements(), []);
   });
 
+  test('unload is done when what ran is gone, though a request has the model loaded again', () => {
+    const world = makeWorld({ policy: chat, holdRemovals: true });
+    world.end(world.request());
+    world.submit({ type: 'command', id: 1, command: { do: 'unload', model: 'chat' } });
+    const next = world.request();
+    world.finishRemoval();
+    assert.ok(world.grantOf(next));
+    assert.deepEqual(answers(world), [{ ok: true }]);
+  });
+
+  test('a container that does not go away ends the wait for it: an unload says so, a restart loads anew', () => {
+    for (const verb of ['unload', 'restart'] as const) {
+      const world = makeWorld({ policy: chat, holdRemovals: true });
+      world.end(world.request());
+      world.submit({ type: 'command', id: 1, command: { do: verb, model: 'chat' } });
+      assert.deepEqual(answers(world), []);
+      world.finishRemoval('stuck');
+      const message = 'Its container does not go away, so its memory counts as taken: it does not go.';
+      const expected = { unload: { ok: false, code: 'unload_failed', message }, restart: { ok: true } };
+      assert.deepEqual(answers(world), [expected[verb]]);
+    }
+  });
+
   test('restart replaces the instance', () => {
     const world = makeWorld({ policy: chat });
     world.end(world.request());

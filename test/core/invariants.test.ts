@@ -9,192 +9,30 @@ import { fit, hostBytes } from '../../app/core/admission.ts';
 import { decide } from '../../app/core/decide.ts';
 import { waitsForDrill } from '../../app/core/drill.ts';
 import type { Input } from '../../app/core/inputs.ts';
-import type { Outcome } from '../../app/core/request.ts';
 import { settle } from '../../app/core/schedule.ts';
-import type { Mode, Model } from '../../app/core/types.ts';
-import { GIB, host, model, need, policy, profile } from '../support/model.ts';
-import { COMPLETED, DEAD, makeWorld, RESET, type World } from '../support/world.ts';
-
-type Step = (world: World, shared: Shared) => void;
-interface Shared {
-  startsFail: boolean;
-  readonly ended: Map<number, string>;
-}
-
-const MODELS = ['a', 'b'];
-const tooLong = (tokens: number): Outcome => ({
-  kind: 'failed',
-  failure: { kind: 'http', status: 400, message: 'too long', overflow: { tokens, context: 512 } },
-  forwarded: 'nothing',
-});
-const name = fc.constantFrom(...MODELS);
-const outcomes: readonly Outcome[] = [
-  COMPLETED,
-  COMPLETED,
-  RESET,
-  { kind: 'client_gone', finished: false },
-  { kind: 'deadline' },
-  { kind: 'failed', failure: { kind: 'reset', reused: true }, forwarded: 'nothing' },
-  { kind: 'failed', failure: { kind: 'refused' }, forwarded: 'nothing' },
-  { kind: 'failed', failure: { kind: 'stall' }, forwarded: 'content' },
-  { kind: 'failed', failure: { kind: 'http', status: 400, message: 'no' }, forwarded: 'nothing' },
-  { kind: 'failed', failure: { kind: 'http', status: 500, message: 'Compute error.' }, forwarded: 'nothing' },
-  tooLong(1000),
-  tooLong(5000),
-];
-
-const pick = <T>(items: readonly T[], index: number): T | undefined =>
-  items[index % Math.max(1, items.length)];
-const running = (world: World) =>
-  [...world.loop.state.requests.values()].filter((request) => request.phase.phase === 'running');
-/** One of them keeps its CPU warm. The CPU takes longer prompts than the GPU. */
-const entry = (each: string, more: Partial<Model> = {}) => {
-  const standby = each === 'b' ? 'warm' : 'cached';
-  const gpu = profile(each, 'gpu', { context: 512 });
-  const profiles = { gpu, cpu: profile(each, 'cpu', { standby, context: 2048 }) };
-  return model(each, { profiles, ...more });
-};
-function drillStep(what: 'began' | 'eased' | 'sealed' | 'ended', drilled: string): Input {
-  if (what === 'began') return { type: 'drill_began', id: 'd', scenario: 'kill', model: drilled };
-  return what === 'ended'
-    ? { type: 'drill_ended', verdict: 'passed', why: 'seen' }
-    : { type: `drill_${what}` };
-}
-const withPolicy = (keepLoaded: boolean, mode: Mode, only: string) =>
-  policy(MODELS.map((each) => entry(each, each === only ? { mode, keepLoaded } : {})));
-
-const steps: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc
-      .record({
-        model: name,
-        client: fc.constantFrom('x', 'y', 'z'),
-        background: fc.boolean(),
-        promptBytes: fc.constantFrom(0, 1_500, 5_000, 50_000),
-        drill: fc.constantFrom(false, false, false, true),
-        own: fc.constantFrom(null, null, 5_000),
-      })
-      .map(
-        ({ own, ...asked }): Step =>
-          (world) =>
-            void world.request({ ...asked, ...(own === null ? {} : { deadlineMs: own }) }),
-      ),
-  },
-  {
-    weight: 6,
-    arbitrary: fc.tuple(fc.nat(50), fc.constantFrom(...outcomes)).map(
-      ([index, outcome]): Step =>
-        (world) => {
-          const request = pick(running(world), index);
-          if (request !== undefined) world.end(request.id, outcome);
-        },
-    ),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.nat(50).map(
-      (index): Step =>
-        (world) => {
-          const request = pick(world.loop.state.waiting, index);
-          if (request !== undefined) world.submit({ type: 'request_abandoned', request });
-        },
-    ),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.nat(50).map(
-      (index): Step =>
-        (world) => {
-          const request = pick(running(world), index);
-          if (request !== undefined) world.submit({ type: 'request_slow', request: request.id });
-        },
-    ),
-  },
-  { weight: 4, arbitrary: fc.constant<Step>((world) => world.finishStart()) },
-  { weight: 4, arbitrary: fc.constant<Step>((world) => world.finishRemoval()) },
-  {
-    weight: 3,
-    arbitrary: fc.constantFrom(1, 50, 2_000, 31_000, 700_000).map(
-      (ms): Step =>
-        (world) =>
-          world.advance(ms),
-    ),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.tuple(fc.nat(50), fc.constantFrom('instance_exited', 'instance_paused')).map(
-      ([index, type]): Step =>
-        (world) => {
-          const instance = pick([...world.loop.state.instances.keys()], index);
-          if (instance === undefined) return;
-          world.submit(
-            type === 'instance_paused'
-              ? { type, instance }
-              : { type: 'instance_exited', instance, evidence: DEAD },
-          );
-        },
-    ),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.tuple(fc.constantFrom('load', 'unload', 'restart'), name, fc.nat()).map(
-      ([verb, each, id]): Step =>
-        (world) =>
-          world.submit({ type: 'command', id, command: { do: verb, model: each } as const }),
-    ),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.tuple(fc.boolean(), fc.constantFrom<Mode>('auto', 'cpu', 'gpu', 'off'), name).map(
-      ([kept, mode, each]): Step =>
-        (world) =>
-          world.submit({
-            type: 'configured',
-            policy: withPolicy(kept, mode, each),
-            why: 'settings',
-          }),
-    ),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.tuple(fc.constantFrom('began', 'eased', 'sealed', 'ended'), name).map(
-      ([what, each]): Step =>
-        (world) =>
-          world.submit(drillStep(what, each)),
-    ),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.boolean().map(
-      (on): Step =>
-        (_, shared) => {
-          shared.startsFail = on;
-        },
-    ),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.integer({ min: 3, max: 16 }).map(
-      (gib): Step =>
-        (world) =>
-          world.setMemory(host(gib * GIB)),
-    ),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.constant<Step>((world) =>
-      world.submit({ type: 'containers_observed', engine: 'local', containers: [] }),
-    ),
-  },
-);
+import { entry, MODELS, running, type Shared, type Step, steps } from '../support/core-steps.ts';
+import { GIB, host, model, need, policy } from '../support/model.ts';
+import { DEAD, makeWorld, RESET, type World } from '../support/world.ts';
 
 const startsWork: Step = (_, shared) => {
   shared.startsFail = false;
 };
 
-function run(sequence: readonly Step[]): World {
-  const shared: Shared = { startsFail: false, ended: new Map() };
+const ends: Step = (world) => world.submit({ type: 'shutdown' });
+const engineIsBack: Step = (world) => {
+  world.submit({ type: 'engine_reachable', engine: 'local' });
+  world.submit({ type: 'containers_observed', engine: 'local', containers: [] });
+};
+
+const newShared = (): Shared => ({
+  startsFail: false,
+  asked: [],
+  commands: 0,
+  left: new Set(),
+  ended: new Map(),
+});
+
+function run(sequence: readonly Step[], shared = newShared()): World {
   const world = makeWorld({
     policy: policy(MODELS.map((each) => entry(each))),
     memory: host(12 * GIB),
@@ -271,30 +109,57 @@ test('promises hold over any sequence of inputs', () => {
   );
 });
 
-test('once parts work again, every waiting request is served or ended', () => {
+test('once parts work again, every request has ended exactly once, and every command was answered', () => {
   fc.assert(
-    fc.property(fc.array(steps, { maxLength: 40, size: 'max' }), (sequence) => {
-      const world = run([...sequence, startsWork]);
+    fc.property(fc.array(steps, { maxLength: 40, size: 'max' }), fc.boolean(), (sequence, shutdown) => {
+      const shared = newShared();
+      const last = shutdown ? [startsWork, engineIsBack, ends] : [startsWork, engineIsBack];
+      const world = run([...sequence, ...last], shared);
       for (let round = 0; round < 400; round += 1) {
         world.finishStart();
         world.finishRemoval();
-        for (const request of running(world)) world.end(request.id);
+        for (const request of running(world)) {
+          shared.left.add(request.id);
+          world.end(request.id);
+        }
         world.advance(1_000);
       }
-      assert.deepEqual(world.loop.state.waiting, []);
-      assert.equal(world.loop.state.requests.size, 0);
+      const { requests, waiting } = world.loop.state;
+      assert.deepEqual([waiting, [...requests.keys()]], [[], []]);
+      const told = new Map<number, number>();
+      for (const effect of world.effects) {
+        if (effect.type !== 'refuse' && effect.type !== 'pass_on') continue;
+        told.set(effect.request, (told.get(effect.request) ?? 0) + 1);
+      }
+      for (const id of shared.asked) {
+        assert.equal(shared.left.has(id) ? 1 : told.get(id), 1, `ends of request ${id}`);
+      }
+      const answers = world.effects.flatMap((each) => (each.type === 'answer_command' ? [each.id] : []));
+      const commands = Array.from({ length: shared.commands }, (_, n) => n + 1);
+      if (!shutdown)
+        assert.deepEqual(
+          answers.toSorted((a, b) => a - b),
+          commands,
+          'answers to commands',
+        );
+      assert.equal(world.effects.filter(({ type }) => type === 'stopped').length, shutdown ? 1 : 0);
     }),
-    { numRuns: 100 },
+    { numRuns: 200 },
   );
 });
 
-test('whatever happened, no request waits beyond its deadline', () => {
+test('whatever happened, and though no part reports any more, no request outlives its deadline', () => {
   fc.assert(
     fc.property(fc.array(steps, { maxLength: 40, size: 'max' }), (sequence) => {
-      const world = run(sequence);
-      const before = [...world.loop.state.waiting];
-      world.advance(300_001);
-      for (const id of before) assert.equal(world.loop.state.waiting.includes(id), false);
+      const shared = newShared();
+      const world = run(sequence, shared);
+      for (let tries = 0; tries < 3; tries += 1) {
+        for (const request of running(world)) world.end(request.id, RESET);
+        world.advance(300_001);
+      }
+      for (const request of running(world)) world.end(request.id);
+      assert.deepEqual([...world.loop.state.requests.keys()], []);
+      checkEffects(world, { ...shared, ended: new Map() }, 0);
     }),
     { numRuns: 150 },
   );

@@ -254,6 +254,28 @@ async function cancelled(busyFor: number): Promise<{ report: DrillReport; askedA
   return { report: await run, askedAt };
 }
 
+test("an engine that does not list others' containers ends the drill, before it began or after", async () => {
+  const limits = { free: 20, answer: 20, recovery: 20, soon: 20 };
+  for (const answers of [0, 1]) {
+    let asked = 0;
+    const exclusive: (boolean | undefined)[] = [];
+    const others = () => {
+      asked += 1;
+      exclusive.push(it.world.loop.state.drill?.exclusive);
+      return asked > answers ? new Promise<never>(() => {}) : Promise.resolve([]);
+    };
+    const it = home([model('chat')], [], 20, {
+      limits,
+      containers: { harm: () => Promise.resolve(), others },
+    });
+    used(it.world);
+    await refusedWith(it.run('long-prompt'), 'docker_unreachable', /did not answer within 0.02 s/);
+    assert.deepEqual(it.told, answers === 0 ? [] : ['begin long-prompt', 'end failed']);
+    assert.equal(exclusive.at(-1), answers === 0 ? undefined : false, 'nobody waits for it');
+    assert.equal(it.world.loop.state.drill, null);
+  }
+});
+
 test('a backend is asked for its slots seldom, until they are free', async () => {
   const { report, askedAt } = await cancelled(2);
   assert.equal(report.verdict, 'passed', report.why);

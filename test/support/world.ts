@@ -44,6 +44,9 @@ export interface WorldOptions {
   readonly tokensOf?: (request: number) => number | null | undefined;
 }
 
+/** How a removal ends: the container is gone, its card still holds the memory, or it does not go. */
+export type Removed = 'gone' | 'memory_held' | 'stuck';
+
 export interface World {
   readonly loop: Loop;
   readonly effects: Effect[];
@@ -68,7 +71,7 @@ export interface World {
   grantOf(request: number): EffectOf<'grant'> | undefined;
   refusalOf(request: number): EffectOf<'refuse'>['refusal'] | undefined;
   finishStart(): void;
-  finishRemoval(): void;
+  finishRemoval(how?: Removed): void;
   readonly started: InstancePlan[];
   placements(): Placement[];
   factTypes(): string[];
@@ -88,7 +91,7 @@ export function makeWorld(options: WorldOptions): World {
   const facts: FactBody[] = [];
   const started: InstancePlan[] = [];
   const heldStarts: (() => void)[] = [];
-  const heldRemovals: (() => void)[] = [];
+  const heldRemovals: ((how: Removed) => void)[] = [];
   let memory = options.memory ?? host(12 * GIB);
   let nextRequest = 1;
   const bodies = new Map<number, string>();
@@ -106,12 +109,13 @@ export function makeWorld(options: WorldOptions): World {
         : { type: 'instance_start_failed', instance: plan.instance, evidence },
     );
   };
-  const remove = (effect: EffectOf<'remove_instance'>): void => {
+  const remove = (effect: EffectOf<'remove_instance'>, how: Removed): void => {
     const { instance } = effect;
     if (effect.examine) {
       loop.submit({ type: 'instance_exited', instance, evidence: options.evidence?.(instance) ?? DEAD });
     }
-    loop.submit({ type: 'instance_removed', instance, memoryBack: true });
+    if (how === 'stuck') loop.submit({ type: 'instance_stuck', instance, detail: 'it does not go' });
+    else loop.submit({ type: 'instance_removed', instance, memoryBack: how === 'gone' });
   };
   const record = (effect: Effect): void => {
     effects.push(effect);
@@ -156,8 +160,8 @@ export function makeWorld(options: WorldOptions): World {
       },
       remove_instance(effect) {
         record(effect);
-        if (options.holdRemovals) heldRemovals.push(() => remove(effect));
-        else remove(effect);
+        if (options.holdRemovals) heldRemovals.push((how) => remove(effect, how));
+        else remove(effect, 'gone');
       },
       examine_instance(effect) {
         record(effect);
@@ -228,7 +232,7 @@ export function makeWorld(options: WorldOptions): World {
       effects.find((each): each is EffectOf<'refuse'> => each.type === 'refuse' && each.request === request)
         ?.refusal,
     finishStart: () => heldStarts.shift()?.(),
-    finishRemoval: () => heldRemovals.shift()?.(),
+    finishRemoval: (how = 'gone') => heldRemovals.shift()?.(how),
     placements: () => [...loop.state.instances.values()].map((instance) => instance.placement),
     factTypes: () => facts.map((fact) => fact.type),
     setMemory(next) {

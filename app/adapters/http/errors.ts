@@ -42,6 +42,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   capacity: { status: 503, type: 'unavailable_error' },
   preparing: { status: 503, type: 'unavailable_error' },
   load_failed: { status: 503, type: 'unavailable_error' },
+  unload_failed: { status: 503, type: 'unavailable_error' },
   mode_off: { status: 503, type: 'unavailable_error', final: true },
   deadline: { status: 504, type: 'timeout_error' },
 };

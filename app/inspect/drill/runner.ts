@@ -4,7 +4,7 @@ import type { DrillReport, DrillRound } from '../../core/drill-report.ts';
 import { instancesOf, isAwaited } from '../../core/state.ts';
 import type { Model } from '../../core/types.ts';
 import { AppError } from '../../errors.ts';
-import type { Drills } from '../../ports/drills.ts';
+import type { Drills, OtherContainer } from '../../ports/drills.ts';
 import type { DrillArchive } from './archive.ts';
 import { compareOthers } from './bystanders.ts';
 import { type Drilled, drilledModel } from './drilled.ts';
@@ -15,7 +15,7 @@ import type { DrillParts, Ending, Run } from './parts.ts';
 import { mayBegin, notApplicable, readModel, readScenario, refused } from './preflight.ts';
 import { runRound } from './round.ts';
 import { MEASURED, SCENARIOS } from './scenarios.ts';
-import { until } from './until.ts';
+import { until, within } from './until.ts';
 import { warmUp } from './warm-up.ts';
 
 export function drillRunner(parts: DrillParts, archive: DrillArchive): Drills {
@@ -50,7 +50,7 @@ async function drill(parts: DrillParts, run: Run, model: Model, began: () => voi
     const ending: Ending = { verdict: 'not_applicable', why: none ?? '' };
     return report(parts, run, startedAt, { ending, rounds: [], others, memoryLow: null });
   }
-  const before = await parts.containers.others();
+  const before = await othersNow(parts);
   await freeMoment(parts, drilled);
   mayBegin(parts.state, drilled, before, parts.clock.now().mono);
   parts.begin(run);
@@ -59,7 +59,7 @@ async function drill(parts: DrillParts, run: Run, model: Model, began: () => voi
   let ending: Ending = { verdict: 'failed', why: 'The drill itself broke off.' };
   try {
     const rounds = await bothRounds(parts, run, drilled);
-    const others = compareOthers(before, await parts.containers.others());
+    const others = compareOthers(before, await othersNow(parts));
     ending = endingOf(rounds, others);
     return report(parts, run, startedAt, { ending, rounds, others, memoryLow: low.lowest() });
   } catch (thrown) {
@@ -70,6 +70,14 @@ async function drill(parts: DrillParts, run: Run, model: Model, began: () => voi
     parts.arm(null);
     parts.end(ending);
   }
+}
+
+/** Rejects with AppError `docker_unreachable`, also where the engine never answers. */
+async function othersNow(parts: DrillParts): Promise<readonly OtherContainer[]> {
+  const { answer } = parts.limits;
+  const found = await within(parts, parts.containers.others(), answer);
+  if (found !== null) return found;
+  throw new AppError('docker_unreachable', `The engine did not answer within ${answer / 1000} s.`);
 }
 
 /** Nobody uses the model. The begin follows in the same turn, so nobody can come between. */
@@ -100,6 +108,8 @@ async function bothRounds(parts: DrillParts, run: Run, drilled: Drilled): Promis
     rounds.push(round);
     if (round.verdict === 'failed') break;
   }
+  // A round that could not be made has eased nothing.
+  parts.submit({ type: 'drill_eased' });
   return rounds;
 }
 

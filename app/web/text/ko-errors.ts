@@ -30,6 +30,7 @@ export const koErrors: ErrorPhrases = {
   capacity: '지금은 이 모델을 실행할 메모리나 자리가 없습니다.',
   preparing: '모델을 준비하고 있습니다. 잠시 뒤 다시 시도해 주세요.',
   load_failed: '모델을 로드하지 못했습니다.',
+  unload_failed: '모델을 내리지 못했습니다. 컨테이너가 사라지지 않습니다.',
   mode_off: '꺼져 있는 모델입니다.',
   deadline: '정해진 시간 안에 끝나지 않았습니다.',
 };

@@ -29,6 +29,7 @@ export const zhErrors: ErrorPhrases = {
   capacity: '现在没有足够的内存或空位来运行此模型。',
   preparing: '正在准备模型，请稍后再试。',
   load_failed: '模型未能加载。',
+  unload_failed: '模型未能卸载：容器没有消失。',
   mode_off: '该模型已关闭。',
   deadline: '未在限定时间内完成。',
 };
