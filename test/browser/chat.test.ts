@@ -1,37 +1,26 @@
 /** The chat box, against a model API that a test writes piece by piece. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { launch, watchedPage } from './support/browser.ts';
-import { builtPage, type ScriptedServer, scriptedServer } from './support/scripted-server.ts';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { pageTests } from './support/page-tests.ts';
+import type { ScriptedServer } from './support/scripted-server.ts';
 import { koreanTime } from './support/views.ts';
 
-let browser: Browser;
-let built: Awaited<ReturnType<typeof builtPage>>;
+const tests = pageTests();
 
-before(async () => {
-  [browser, built] = await Promise.all([launch(), builtPage()]);
-});
-after(async () => {
-  await browser.close();
-  await built.remove();
-});
-
-async function chatting(
+function chatting(
   run: (page: Page, server: ScriptedServer) => Promise<void>,
   { locale = 'en-GB', box = 'Message' } = {},
 ): Promise<void> {
-  const server = await scriptedServer(built.folder);
-  const { page, context } = await watchedPage(browser, server.url, { locale });
-  try {
-    await page.goto(server.url);
-    await page.getByRole('textbox', { name: box }).fill('Hello');
-    await page.keyboard.press('Enter');
-    await run(page, server);
-  } finally {
-    await context.close();
-    await server.close();
-  }
+  return tests.useServer(
+    async ({ page }, server) => {
+      await page.goto(server.url);
+      await page.getByRole('textbox', { name: box }).fill('Hello');
+      await page.keyboard.press('Enter');
+      await run(page, server);
+    },
+    { browser: { locale } },
+  );
 }
 
 describe('the chat box', () => {

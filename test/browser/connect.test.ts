@@ -1,29 +1,18 @@
 /** The Connect view: what other programs are to be given, and to whom the broker's password is shown. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { launch } from './support/browser.ts';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
 import { SPOKEN } from './support/languages.ts';
-import { ACCESS, builtPage, type Locks, type Run, watchedServer } from './support/scripted-server.ts';
+import { pageTests, type Run } from './support/page-tests.ts';
+import { ACCESS, type Locks } from './support/scripted-server.ts';
 
-let browser: Browser;
-let built: Awaited<ReturnType<typeof builtPage>>;
-
-before(async () => {
-  [browser, built] = await Promise.all([launch(), builtPage()]);
-});
-after(async () => {
-  await browser.close();
-  await built.remove();
-});
+const tests = pageTests();
 
 const PASSWORD = ACCESS.brokerPassword() ?? '';
 const BROKER = ACCESS.broker() ?? assert.fail();
 
 function connect(run: Run, locks: Locks = {}, locale = 'en-GB'): Promise<void> {
-  return watchedServer(
-    browser,
-    built.folder,
+  return tests.useServer(
     async (watched, server) => {
       await watched.page.goto(`${server.url}#/connect`);
       await run(watched, server);

@@ -1,40 +1,29 @@
 /** A drill on the page: what it asks before, what it shows while it runs, and its report. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { AppError } from '../../app/errors.ts';
 import { drillReport, drillRound } from '../support/drill-report.ts';
 import { until } from '../support/until.ts';
-import { launch, watchedPage } from './support/browser.ts';
-import { builtPage, type ScriptedServer, scriptedServer } from './support/scripted-server.ts';
+import { pageTests } from './support/page-tests.ts';
+import type { ScriptedServer } from './support/scripted-server.ts';
+import type { TabOptions } from './support/tabs.ts';
 import { koreanTime } from './support/views.ts';
 
-let browser: Browser;
-let built: Awaited<ReturnType<typeof builtPage>>;
+const tests = pageTests();
 
-before(async () => {
-  [browser, built] = await Promise.all([launch(), builtPage()]);
-});
-after(async () => {
-  await browser.close();
-  await built.remove();
-});
-
-async function checkup(
+function checkup(
   run: (page: Page, server: ScriptedServer, faults: readonly string[]) => Promise<void>,
-  options: BrowserContextOptions = {},
+  options: TabOptions = {},
 ): Promise<void> {
-  const server = await scriptedServer(built.folder);
-  const { page, context, faults } = await watchedPage(browser, server.url, options);
-  try {
-    await page.goto(`${server.url}#/checkup`);
-    await page.locator('#drills-title').waitFor();
-    await run(page, server, faults);
-    assert.deepEqual(server.errors, []);
-  } finally {
-    await context.close();
-    await server.close();
-  }
+  return tests.useServer(
+    async ({ page, faults }, server) => {
+      await page.goto(`${server.url}#/checkup`);
+      await page.locator('#drills-title').waitFor();
+      await run(page, server, faults);
+    },
+    { browser: options },
+  );
 }
 
 test('it says what will stop, asks, tells that it runs, and shows the report', () =>

@@ -1,25 +1,16 @@
 /** A failover as it happens: in the card, step by step, and said aloud. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
 import { STORY_KEPT } from '../../app/web/logic/outage.ts';
-import { launch } from './support/browser.ts';
-import { builtPage, type Run, watchedServer } from './support/scripted-server.ts';
+import { pageTests, type Run } from './support/page-tests.ts';
+import type { TabOptions } from './support/tabs.ts';
 import { aModel, anInstance, koreanTime } from './support/views.ts';
 
-let browser: Browser;
-let built: Awaited<ReturnType<typeof builtPage>>;
+const tests = pageTests();
 
-before(async () => {
-  [browser, built] = await Promise.all([launch(), builtPage()]);
-});
-after(async () => {
-  await browser.close();
-  await built.remove();
-});
-
-function live(run: Run, options: BrowserContextOptions = {}): Promise<void> {
-  return watchedServer(browser, built.folder, run, { browser: options });
+function live(run: Run, options: TabOptions = {}): Promise<void> {
+  return tests.useServer(run, { browser: options });
 }
 
 describe('a failover', () => {
@@ -138,21 +129,26 @@ describe('a failover', () => {
   }
 
   it('is a plain event ten minutes later', () =>
-    live(async ({ page }, server) => {
-      const time = koreanTime(Date.now() - STORY_KEPT + 3000);
-      const recovered = {
-        type: 'recovered',
-        model: 'chat',
-        placement: 'gpu',
-        to: 'gpu',
-        seconds: 130,
-      } as const;
-      server.home.remember([{ v: 1, seq: 1, time, ...recovered }]);
-      await page.goto(server.url);
-      await page.locator('.outage-over').waitFor();
-      await page.locator('.outage').waitFor({ state: 'detached', timeout: 5000 });
-      await page.locator('.event', { hasText: 'back on the GPU' }).waitFor();
-    }));
+    live(
+      async ({ page }, server) => {
+        const time = koreanTime(Date.now() - STORY_KEPT + 20_000);
+        const recovered = {
+          type: 'recovered',
+          model: 'chat',
+          placement: 'gpu',
+          to: 'gpu',
+          seconds: 130,
+        } as const;
+        server.home.remember([{ v: 1, seq: 1, time, ...recovered }]);
+        await page.clock.install();
+        await page.goto(server.url);
+        await page.locator('.outage-over').waitFor();
+        await page.clock.fastForward(21_000);
+        await page.locator('.outage').waitFor({ state: 'detached' });
+        await page.locator('.event', { hasText: 'back on the GPU' }).waitFor();
+      },
+      { own: true },
+    ));
 });
 
 async function states(page: Page): Promise<string[]> {

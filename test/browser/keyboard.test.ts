@@ -1,31 +1,18 @@
 /** By keyboard alone: everything is reached, the focus is seen and stays, a question is asked and answered. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { launch, watchedPage } from './support/browser.ts';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
 import { busyHistory, busyHome } from './support/busy-home.ts';
 import { labelled, SPOKEN } from './support/languages.ts';
-import { builtPage, type ScriptedServer, scriptedServer } from './support/scripted-server.ts';
+import { pageTests } from './support/page-tests.ts';
+import type { ScriptedServer } from './support/scripted-server.ts';
 
-let browser: Browser;
-let built: Awaited<ReturnType<typeof builtPage>>;
-let server: ScriptedServer;
-
-before(async () => {
-  [browser, built] = await Promise.all([launch(), builtPage()]);
-  server = await scriptedServer(built.folder, busyHome());
-  server.home.remember(busyHistory());
-});
-after(async () => {
-  await browser.close();
-  await server.close();
-  await built.remove();
-});
+const tests = pageTests();
 
 for (const { locale, words, format } of SPOKEN) {
   describe(`by keyboard alone (${locale})`, () => {
     it('everything is reached, the focus is seen, and no update takes it away', () =>
-      home(locale, async (page) => {
+      home(locale, async (page, server) => {
         const reached = new Set<string>();
         for (let i = 0; i < 60; i++) {
           await page.keyboard.press('Tab');
@@ -46,7 +33,7 @@ for (const { locale, words, format } of SPOKEN) {
       }));
 
     it('a question is asked and answered', () =>
-      home(locale, async (page) => {
+      home(locale, async (page, server) => {
         await page.keyboard.press('Tab');
         await page.keyboard.press('Enter');
         for (let i = 0; i < 60; i++) {
@@ -64,7 +51,7 @@ for (const { locale, words, format } of SPOKEN) {
       }));
 
     it('Enter that ends a composition of an input method sends nothing', () =>
-      home(locale, async (page) => {
+      home(locale, async (page, server) => {
         const box = page.getByRole('textbox', { name: words.chat.message });
         await box.focus();
         const session = await page.context().newCDPSession(page);
@@ -80,12 +67,16 @@ for (const { locale, words, format } of SPOKEN) {
   });
 }
 
-async function home(locale: string, run: (page: Page) => Promise<void>): Promise<void> {
-  const { page, context } = await watchedPage(browser, server.url, { locale });
-  await page.goto(server.url);
-  await page.locator('.latest .event').first().waitFor();
-  await run(page);
-  await context.close();
+function home(locale: string, run: (page: Page, server: ScriptedServer) => Promise<void>): Promise<void> {
+  return tests.useServer(
+    async ({ page }, server) => {
+      server.home.remember(busyHistory());
+      await page.goto(server.url);
+      await page.locator('.latest .event').first().waitFor();
+      await run(page, server);
+    },
+    { home: busyHome(), browser: { locale } },
+  );
 }
 
 const onChatBox = (page: Page) => page.evaluate(() => document.activeElement?.tagName === 'TEXTAREA');

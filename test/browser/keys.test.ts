@@ -1,26 +1,17 @@
 /** The chat box where the model API is locked by keys. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { launch } from './support/browser.ts';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
 import { SPOKEN } from './support/languages.ts';
-import { builtPage, type Locks, type Run, watchedServer } from './support/scripted-server.ts';
+import { pageTests, type Run } from './support/page-tests.ts';
+import type { Locks } from './support/scripted-server.ts';
 
-let browser: Browser;
-let built: Awaited<ReturnType<typeof builtPage>>;
-
-before(async () => {
-  [browser, built] = await Promise.all([launch(), builtPage()]);
-});
-after(async () => {
-  await browser.close();
-  await built.remove();
-});
+const tests = pageTests();
 
 const KEY = '우리집 key';
 
 function locked(run: Run, locks: Locks, locale = 'en-GB'): Promise<void> {
-  return watchedServer(browser, built.folder, run, { ...locks, browser: { locale } });
+  return tests.useServer(run, { ...locks, browser: { locale } });
 }
 
 for (const { locale, words } of SPOKEN) {

@@ -1,26 +1,16 @@
 /** The page and its server: away, silent, restarted, locked, hidden. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { describe, it } from 'node:test';
 import { until } from '../support/until.ts';
-import { launch } from './support/browser.ts';
 import { labelled, SPOKEN } from './support/languages.ts';
-import { builtPage, type Run, watchedServer } from './support/scripted-server.ts';
+import { pageTests, type Run } from './support/page-tests.ts';
+import type { TabOptions } from './support/tabs.ts';
 import { aModel, someFacts } from './support/views.ts';
 
-let browser: Browser;
-let built: Awaited<ReturnType<typeof builtPage>>;
+const tests = pageTests();
 
-before(async () => {
-  [browser, built] = await Promise.all([launch(), builtPage()]);
-});
-after(async () => {
-  await browser.close();
-  await built.remove();
-});
-
-function live(run: Run, options: BrowserContextOptions = {}, token: string | null = null): Promise<void> {
-  return watchedServer(browser, built.folder, run, { browser: options, token });
+function live(run: Run, options: TabOptions = {}, token: string | null = null): Promise<void> {
+  return tests.useServer(run, { browser: options, token });
 }
 
 describe('a server that is away', () => {
@@ -28,58 +18,71 @@ describe('a server that is away', () => {
     it(`is told within five seconds, ages the data, and comes back by itself (${locale})`, () =>
       live(
         async ({ page }, server) => {
+          await page.clock.install();
           await page.goto(server.url);
           await page.locator('h1.tone-well').waitFor();
+          // From here on time passes only where the test says so.
+          await page.clock.pauseAt(Date.now() + 10_000);
+          const broken = page.waitForEvent('requestfailed', (request) => request.url().includes('/stream'));
           await server.wire.cut();
-          await page.getByText(words.link.away).waitFor({ timeout: 5000 });
+          await broken;
+          await page.clock.runFor(5000);
+          await page.getByText(words.link.away).waitFor();
           const button = page.getByRole('button', { name: labelled(words.model.unload, 'chat') });
           assert.equal(await button.getAttribute('aria-disabled'), 'true');
           await button.click({ force: true });
           assert.deepEqual(server.home.asked, []);
           server.home.show({ models: [aModel({ status: 'stopped', placement: 'none' })] });
           await server.wire.mend();
-          await page.getByText(words.link.away).waitFor({ state: 'detached', timeout: 6000 });
+          await page.clock.resume();
+          await page.getByText(words.link.away).waitFor({ state: 'detached' });
           await page.locator('.state-asleep').waitFor();
         },
-        { locale },
+        { locale, own: true },
       ));
   }
 
   it('is not told when it comes back at once, nor on a reload', () =>
-    live(async ({ page }, server) => {
-      await page.addInitScript(() => {
-        const seen = window as unknown as { flashed?: boolean };
-        new MutationObserver(() => {
-          if (document.querySelector('.note-bad') !== null) seen.flashed = true;
-        }).observe(document, { childList: true, subtree: true });
-      });
-      await page.goto(server.url);
-      await page.locator('h1.tone-well').waitFor();
-      await server.wire.mend();
-      server.home.show({ models: [aModel({ status: 'busy' })] });
-      await page.locator('.state-answering').waitFor();
-      await page.reload();
-      await page.locator('.state-answering').waitFor();
-      assert.equal(
-        await page.evaluate(() => (window as unknown as { flashed?: boolean }).flashed),
-        undefined,
-      );
-    }));
+    live(
+      async ({ page }, server) => {
+        await page.addInitScript(() => {
+          const seen = window as unknown as { flashed?: boolean };
+          new MutationObserver(() => {
+            if (document.querySelector('.note-bad') !== null) seen.flashed = true;
+          }).observe(document, { childList: true, subtree: true });
+        });
+        await page.goto(server.url);
+        await page.locator('h1.tone-well').waitFor();
+        await server.wire.mend();
+        server.home.show({ models: [aModel({ status: 'busy' })] });
+        await page.locator('.state-answering').waitFor();
+        await page.reload();
+        await page.locator('.state-answering').waitFor();
+        assert.equal(
+          await page.evaluate(() => (window as unknown as { flashed?: boolean }).flashed),
+          undefined,
+        );
+      },
+      { own: true },
+    ));
 
   it('is told within 40 s when the network is silent', () =>
-    live(async ({ page }, server) => {
-      await page.clock.install();
-      await page.goto(server.url);
-      await page.locator('h1.tone-well').waitFor();
-      server.wire.silence();
-      await page.clock.fastForward(34_000);
-      assert.equal(await page.locator('.note-bad').count(), 0);
-      await page.clock.runFor(5000);
-      await page.locator('.note-bad').waitFor();
-      await server.wire.mend();
-      await page.clock.runFor(5000);
-      await page.locator('.note-bad').waitFor({ state: 'detached' });
-    }));
+    live(
+      async ({ page }, server) => {
+        await page.clock.install();
+        await page.goto(server.url);
+        await page.locator('h1.tone-well').waitFor();
+        server.wire.silence();
+        await page.clock.fastForward(34_000);
+        assert.equal(await page.locator('.note-bad').count(), 0);
+        await page.clock.runFor(5000);
+        await page.locator('.note-bad').waitFor();
+        await server.wire.mend();
+        await page.clock.runFor(5000);
+        await page.locator('.note-bad').waitFor({ state: 'detached' });
+      },
+      { own: true },
+    ));
 });
 
 for (const { locale, words, format } of SPOKEN) {
@@ -156,23 +159,26 @@ describe('a locked page', () => {
 
 describe('a hidden tab', () => {
   it('gives its connection up, and catches up at once when it is shown', () =>
-    live(async ({ page }, server) => {
-      await page.clock.install();
-      await page.goto(server.url);
-      await page.locator('h1.tone-well').waitFor();
-      const setHidden = (hidden: boolean) =>
-        page.evaluate((now) => {
-          Object.defineProperty(document, 'hidden', { value: now, configurable: true });
-          document.dispatchEvent(new Event('visibilitychange'));
-        }, hidden);
-      const before = server.wire.open();
-      await setHidden(true);
-      await until(() => server.wire.open() < before);
-      server.home.tell({ type: 'gpu_lost' });
-      // Time stands still: what is seen now waited for no timer.
-      await page.clock.pauseAt(Date.now() + 3_600_000);
-      await setHidden(false);
-      await page.getByText('The GPU is gone.').waitFor();
-      assert.equal(await page.locator('.note-bad').count(), 0);
-    }));
+    live(
+      async ({ page }, server) => {
+        await page.clock.install();
+        await page.goto(server.url);
+        await page.locator('h1.tone-well').waitFor();
+        const setHidden = (hidden: boolean) =>
+          page.evaluate((now) => {
+            Object.defineProperty(document, 'hidden', { value: now, configurable: true });
+            document.dispatchEvent(new Event('visibilitychange'));
+          }, hidden);
+        const before = server.wire.open();
+        await setHidden(true);
+        await until(() => server.wire.open() < before);
+        server.home.tell({ type: 'gpu_lost' });
+        // Time stands still: what is seen now waited for no timer.
+        await page.clock.pauseAt(Date.now() + 3_600_000);
+        await setHidden(false);
+        await page.getByText('The GPU is gone.').waitFor();
+        assert.equal(await page.locator('.note-bad').count(), 0);
+      },
+      { own: true },
+    ));
 });

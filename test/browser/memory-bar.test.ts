@@ -1,33 +1,19 @@
 /** The memory bar tells the truth, whatever the home's memory is. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Browser } from 'playwright-core';
-import type { InstanceView, MemoryView } from '../../app/core/view.ts';
-import { launch, watchedPage } from './support/browser.ts';
+import type { InstanceView, MemoryView, View } from '../../app/core/view.ts';
 import { SPOKEN } from './support/languages.ts';
-import { builtPage, type ScriptedServer, scriptedServer } from './support/scripted-server.ts';
-import { aModel, anInstance, GIB } from './support/views.ts';
+import { pageTests } from './support/page-tests.ts';
+import { aModel, anInstance, aView, GIB } from './support/views.ts';
 
-let browser: Browser;
-let built: Awaited<ReturnType<typeof builtPage>>;
-let server: ScriptedServer;
+const tests = pageTests();
 
-before(async () => {
-  [browser, built] = await Promise.all([launch(), builtPage()]);
-  server = await scriptedServer(built.folder);
-});
-after(async () => {
-  await browser.close();
-  await server.close();
-  await built.remove();
-});
-
-const STATES = 200;
+/** In each language, at each width. */
+const STATES = 40;
 const WIDTHS = [360, 1280] as const;
 
 describe('the memory bar', () => {
-  const cases = SPOKEN.flatMap((spoken) => WIDTHS.map((width) => ({ ...spoken, width })));
   const home = fc
     .record({
       total: fc.integer({ min: GIB, max: 128 * GIB }),
@@ -53,48 +39,95 @@ describe('the memory bar', () => {
       return { memory, instances };
     });
 
-  for (const [place, { locale, width, words }] of cases.entries()) {
-    it(`shows random states truly: parts sum to the total, none is under 4 px, figures are the server’s (${locale}, ${width})`, async () => {
-      const { page, context } = await watchedPage(browser, server.url, {
-        locale,
-        viewport: { width, height: 800 },
-        reducedMotion: 'reduce',
-      });
-      await page.goto(server.url);
-      const states = fc.sample(home, { numRuns: Math.ceil(STATES / cases.length), seed: place });
-      for (const [i, { memory, instances }] of states.entries()) {
-        // A new status is told at once; the version marks the state that is to be looked at.
-        const models = instances.map((one) => aModel({ name: one.model }));
-        server.home.show({ memory, instances, models, gpus: [{ ...SHARED, name: `state ${i}` }] });
-        await page.getByText(words.memory.shared(`state ${i}`), { exact: true }).waitFor();
-        const parts = await page.locator('.bar').first().evaluate(measured);
-        assert.equal(
-          parts.parts.reduce((sum, part) => sum + part.bytes, 0),
-          memory.total,
-        );
-        const widths = parts.parts.reduce((sum, part) => sum + part.width, 0) + (parts.parts.length - 1) * 2;
-        assert.ok(Math.abs(widths - parts.width) < 0.5, `${widths} of ${parts.width}`);
-        for (const part of parts.parts) assert.ok(part.width >= 3.99, JSON.stringify(part));
-        const shown = new Map(parts.parts.map((part) => [part.kind, part.bytes]));
-        const services = memory.services ?? 0;
-        if (services > 0 && services + memory.models <= memory.total)
-          assert.equal(shown.get('services'), services);
-      }
-      await context.close();
-    });
+  for (const { locale, words } of SPOKEN) {
+    it(`shows random states truly: parts sum to the total, none is under 4 px, figures are the server’s (${locale})`, () =>
+      tests.useServer(
+        async ({ page }, server) => {
+          await page.addInitScript(takeStatesFromTest);
+          await page.goto(server.url);
+          for (const width of WIDTHS) {
+            await page.setViewportSize({ width, height: 800 });
+            const states = fc.sample(home, { numRuns: STATES, seed: width });
+            const shown = states.map(({ memory, instances }, i) => {
+              const models = instances.map((one) => aModel({ name: one.model }));
+              // The name of the GPU marks the state that is to be looked at.
+              const name = `state ${width} ${i}`;
+              return {
+                view: aView({ memory, instances, models, gpus: [{ ...SHARED, name }] }),
+                mark: words.memory.shared(name),
+              };
+            });
+            const bars = await page.evaluate(showAndMeasure, shown);
+            assert.equal(bars.length, states.length);
+            for (const [i, { memory }] of states.entries()) isTrue(bars[i] ?? assert.fail(), memory);
+          }
+        },
+        { browser: { locale, reducedMotion: 'reduce', own: true } },
+      ));
   }
 });
 
 const SHARED = { kind: 'vulkan', memory: 'shared', total: null, models: 0, headroom: 0 } as const;
 
-/** Runs in the page. */
-function measured(bar: Element) {
-  return {
-    width: bar.getBoundingClientRect().width,
-    parts: [...bar.children].map((part) => ({
-      kind: /part-(\w+)/.exec(part.className.replace('bar-part', ''))?.[1] ?? '',
-      bytes: Number((part as HTMLElement).dataset['bytes']),
-      width: part.getBoundingClientRect().width,
-    })),
+interface ShownBar {
+  readonly width: number;
+  readonly parts: readonly { readonly kind: string; readonly bytes: number; readonly width: number }[];
+}
+
+function isTrue({ width, parts }: ShownBar, memory: MemoryView): void {
+  assert.equal(
+    parts.reduce((sum, part) => sum + part.bytes, 0),
+    memory.total,
+  );
+  const widths = parts.reduce((sum, part) => sum + part.width, 0) + (parts.length - 1) * 2;
+  assert.ok(Math.abs(widths - width) < 0.5, `${widths} of ${width}`);
+  for (const part of parts) assert.ok(part.width >= 3.99, JSON.stringify(part));
+  const services = memory.services ?? 0;
+  if (services > 0 && services + memory.models <= memory.total)
+    assert.equal(parts.find(({ kind }) => kind === 'services')?.bytes, services);
+}
+
+/** Runs in the page, before it: its event stream is written by `showAndMeasure`. */
+function takeStatesFromTest(): void {
+  const { fetch } = window;
+  window.fetch = async (input, init) => {
+    if (!String(input).startsWith('admin/events/stream')) return fetch(input, init);
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    Object.assign(window, { stream: writable.getWriter() });
+    return new Response(readable, { headers: { 'content-type': 'text/event-stream' } });
   };
+}
+
+/** Runs in the page: gives it one state after the other, and measures each as soon as it stands. */
+async function showAndMeasure(
+  states: readonly { readonly view: View; readonly mark: string }[],
+): Promise<ShownBar[]> {
+  const { stream } = window as unknown as { stream: WritableStreamDefaultWriter<Uint8Array> };
+  const stands = (mark: string): boolean =>
+    [...document.querySelectorAll('.memory-note')].some((note) => note.textContent === mark);
+  const shown: ShownBar[] = [];
+  for (const { view, mark } of states) {
+    const standing = new Promise<void>((resolve, reject) => {
+      setTimeout(() => reject(new Error(`not shown within a minute: ${mark}`)), 60_000);
+      const observer = new MutationObserver(() => {
+        if (!stands(mark)) return;
+        observer.disconnect();
+        resolve();
+      });
+      observer.observe(document, { subtree: true, childList: true, characterData: true });
+    });
+    await stream.write(new TextEncoder().encode(`event: state\ndata: ${JSON.stringify(view)}\n\n`));
+    await standing;
+    const bar = document.querySelector('.bar');
+    if (bar === null) throw new Error(`There is no bar: ${mark}`);
+    shown.push({
+      width: bar.getBoundingClientRect().width,
+      parts: [...bar.children].map((part) => ({
+        kind: /part-(\w+)/.exec(part.className.replace('bar-part', ''))?.[1] ?? '',
+        bytes: Number((part as HTMLElement).dataset['bytes']),
+        width: part.getBoundingClientRect().width,
+      })),
+    });
+  }
+  return shown;
 }

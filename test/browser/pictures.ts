@@ -1,8 +1,9 @@
 /** Makes the pictures of the store's app page and of the README from the page itself: `node test/browser/pictures.ts`. */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ensurePage } from '../home/images/page.ts';
 import { launch, watchedPage } from './support/browser.ts';
-import { builtPage, scriptedServer } from './support/scripted-server.ts';
+import { scriptedServer } from './support/scripted-server.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const APP = join(ROOT, 'casaos/Apps/Llamastead');
@@ -12,8 +13,8 @@ const PICTURES = [
   { file: 'thumbnail.png', viewport: { width: 784, height: 442 } },
 ] as const;
 
-const [browser, built] = await Promise.all([launch(), builtPage()]);
-const server = await scriptedServer(built.folder);
+const [browser, webRoot] = await Promise.all([launch(), ensurePage()]);
+const server = await scriptedServer(webRoot);
 for (const { file, viewport } of PICTURES) {
   const { page, context } = await watchedPage(browser, server.url, { viewport });
   await page.goto(server.url);
@@ -22,7 +23,6 @@ for (const { file, viewport } of PICTURES) {
   await context.close();
 }
 await server.close();
-await built.remove();
 await browser.close();
 copyFileSync(join(ROOT, 'icon.png'), join(APP, 'icon.png'));
 copyFileSync(join(ROOT, 'app/web/public/icon.svg'), join(APP, 'icon.svg'));

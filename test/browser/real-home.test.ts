@@ -8,7 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 import { chat } from '../e2e/support/chat.ts';
 import { type Controller, startController } from '../e2e/support/controller.ts';
 import { running } from '../e2e/support/wait.ts';
-import { ensurePage } from '../home/bench.ts';
+import { ensurePage } from '../home/images/page.ts';
 import { until } from '../support/until.ts';
 import { launch, type Watched, watchedPage } from './support/browser.ts';
 

@@ -21,7 +21,7 @@ import { composeImageStep } from './images/compose.ts';
 import { fragileLlamaImageStep } from './images/fragile-llama.ts';
 import { coldVulkanImageStep, cpuImageStep } from './images/llama.ts';
 import { nodeImageStep } from './images/node.ts';
-import { pageStep } from './images/page.ts';
+import { ensurePage } from './images/page.ts';
 import { selfImageStep } from './images/self.ts';
 import { warmVulkanImageStep } from './images/warm-shaders.ts';
 import type { Docker } from './lib/docker.ts';
@@ -75,7 +75,7 @@ export async function ensureSelfImage(bench: Bench, progress: Progress = onTermi
   return withLock(join(benchDir, 'lock'), async () => {
     const [node] = await Promise.all([
       runStep(nodeImageStep(bench.docker, bench.base), progress),
-      makePage(progress),
+      ensurePage(progress),
     ]);
     return runStep(selfImageStep(bench.docker, node), progress);
   });
@@ -91,19 +91,6 @@ export async function ensureFragileLlama(bench: Bench, progress: Progress = onTe
     const node = await runStep(nodeImageStep(bench.docker, bench.base), progress);
     return runStep(fragileLlamaImageStep(bench.docker, node), progress);
   });
-}
-
-/**
- * The page as the program serves it from a checkout, built from the sources as they are now.
- * @throws StepFailure
- */
-export async function ensurePage(progress: Progress = onTerminal): Promise<void> {
-  await withLock(join(benchDir, 'lock'), () => makePage(progress));
-}
-
-async function makePage(progress: Progress): Promise<void> {
-  const page = pageStep();
-  if (page !== undefined) await runStep(page, progress);
 }
 
 /**

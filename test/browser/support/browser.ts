@@ -22,11 +22,15 @@ export function launch(): Promise<Browser> {
   });
 }
 
+export const DESKTOP = { width: 1280, height: 900 } as const;
+
 export interface Watched {
   readonly page: Page;
   readonly context: BrowserContext;
   /** Console messages, page errors, failed or foreign requests, oldest first. */
   readonly faults: readonly string[];
+  /** Forgets the faults; from now on the page belongs to the origin of this URL. */
+  watch(url: string): void;
 }
 
 /** A page in a context of its own. */
@@ -35,14 +39,10 @@ export async function watchedPage(
   url: string,
   options: BrowserContextOptions = {},
 ): Promise<Watched> {
-  const context = await browser.newContext({
-    locale: 'en-GB',
-    viewport: { width: 1280, height: 900 },
-    ...options,
-  });
+  const context = await browser.newContext({ locale: 'en-GB', viewport: DESKTOP, ...options });
   const page = await context.newPage();
   const faults: string[] = [];
-  const origin = new URL(url).origin;
+  let origin = new URL(url).origin;
   page.on('console', (message) => faults.push(`console ${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
   page.on('request', (request) => {
@@ -54,5 +54,13 @@ export async function watchedPage(
   page.on('response', (response) => {
     if (response.status() >= 400) faults.push(`status ${response.status()}: ${response.url()}`);
   });
-  return { page, context, faults };
+  return {
+    page,
+    context,
+    faults,
+    watch(next) {
+      faults.splice(0);
+      origin = new URL(next).origin;
+    },
+  };
 }

@@ -2,29 +2,13 @@
  * The built page on the real HTTP server, with a scripted home and a scripted model API behind it, and a
  * network in front of it that a test can cut.
  */
-import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { build } from 'vite';
 import { type Access, httpServer } from '../../../app/adapters/http/server.ts';
 import { systemClock } from '../../../app/clock.ts';
 import type { View } from '../../../app/core/view.ts';
 import { type RecordingDrills, recordingDrills } from '../../support/edge-fakes.ts';
-import { type Watched, watchedPage } from './browser.ts';
 import { type ScriptedChat, scriptedChat } from './scripted-chat.ts';
 import { freePort, type ScriptedHome, scriptedHome } from './scripted-home.ts';
 import { type Wire, wire } from './wire.ts';
-
-export const WEB = join(import.meta.dirname, '../../../app/web');
-
-/** Builds the page into a folder of its own: test files run beside each other. */
-export async function builtPage(): Promise<{ readonly folder: string; remove(): Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'llamastead-page-'));
-  await build({ root: WEB, logLevel: 'error', build: { outDir: folder, emptyOutDir: true } });
-  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
-}
 
 export interface ScriptedServer {
   readonly url: string;
@@ -99,24 +83,4 @@ export async function scriptedServer(
       await server.close(0);
     },
   };
-}
-
-export type Run = (watched: Watched, server: ScriptedServer) => Promise<void>;
-
-/** One page before one scripted server, which must have had no error at the end. */
-export async function watchedServer(
-  browser: Browser,
-  webRoot: string,
-  run: Run,
-  options: Locks & { readonly home?: Partial<View>; readonly browser?: BrowserContextOptions } = {},
-): Promise<void> {
-  const server = await scriptedServer(webRoot, options.home, options);
-  const watched = await watchedPage(browser, server.url, options.browser);
-  try {
-    await run(watched, server);
-    assert.deepEqual(server.errors, []);
-  } finally {
-    await watched.context.close();
-    await server.close();
-  }
 }
