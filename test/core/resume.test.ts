@@ -84,6 +84,15 @@ describe('plain text that was forwarded', () => {
   });
 });
 
+test('text of a model that the configuration has no longer ends with failed_after_output', () => {
+  const world = makeWorld({ policy: withResume('same-file', model('chat')) });
+  const id = world.request();
+  world.submit({ type: 'configured', policy: withResume('same-file', model('other')), why: 'reload' });
+  assert.equal(world.grantOf(id)?.placement, 'gpu', 'what runs may finish');
+  world.end(id, failed(RESET));
+  assert.equal(world.refusalOf(id)?.code, 'failed_after_output');
+});
+
 describe('a resume that fails', () => {
   const again = (failure: Failure, killedOutside = true) => {
     const evidence = () => ({ ...DEAD, killedOutside });
