@@ -15,31 +15,46 @@ export interface Tabs {
   use(url: string, run: (watched: Watched) => Promise<void>, options?: TabOptions): Promise<void>;
 }
 
-export function tabs(browser: Browser): Tabs {
-  const idle = new Map<string, Watched[]>();
+interface Tab extends Watched {
+  /** Asks for this language from now on. */
+  speak(locale: string): Promise<unknown>;
+}
 
-  async function lend(kind: string, url: string, options: BrowserContextOptions): Promise<Watched> {
-    const watched = idle.get(kind)?.pop() ?? (await watchedPage(browser, url, options));
-    watched.watch(url);
-    return watched;
+export function tabs(browser: Browser): Tabs {
+  const idle = new Map<string, Tab[]>();
+
+  async function lend(kind: string, url: string, options: BrowserContextOptions): Promise<Tab> {
+    const tab = idle.get(kind)?.pop() ?? (await newTab(url, options));
+    tab.watch(url);
+    return tab;
   }
 
-  async function takeBack(kind: string, watched: Watched): Promise<void> {
+  async function newTab(url: string, options: BrowserContextOptions): Promise<Tab> {
+    const watched = await watchedPage(browser, url, options);
+    const session = await watched.context.newCDPSession(watched.page);
+    const userAgent = await watched.page.evaluate(() => navigator.userAgent);
+    const speak = (locale: string) =>
+      session.send('Emulation.setUserAgentOverride', { userAgent, acceptLanguage: locale });
+    return { ...watched, speak };
+  }
+
+  async function takeBack(kind: string, watched: Tab): Promise<void> {
     await watched.page.goto('about:blank');
     await watched.context.clearCookies();
     idle.set(kind, [...(idle.get(kind) ?? []), watched]);
   }
 
   return {
-    async use(url, run, { own = false, viewport = DESKTOP, ...options } = {}) {
+    async use(url, run, { own = false, locale = 'en-GB', viewport = DESKTOP, ...options } = {}) {
       if (own) {
-        const watched = await watchedPage(browser, url, { ...options, viewport });
+        const watched = await watchedPage(browser, url, { ...options, locale, viewport });
         return run(watched).finally(() => watched.context.close());
       }
       const kind = JSON.stringify(options);
       const watched = await lend(kind, url, options);
       try {
         await watched.page.setViewportSize(viewport ?? DESKTOP);
+        await watched.speak(locale);
         await run(watched);
       } catch (error) {
         await watched.context.close();
