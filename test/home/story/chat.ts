@@ -9,7 +9,7 @@ export interface Told {
   attempts: string;
   requestId: string;
   text: string;
-  /** Milliseconds until the head of the answer, which waits for the first content, and until its end. */
+  /** Milliseconds until the first content, and until the end. */
   firstMs: number;
   totalMs: number;
 }
@@ -35,25 +35,30 @@ export async function chat(url: string, requestId: string, question: string): Pr
       ],
     }),
   });
-  const firstMs = performance.now() - start;
   if (!answer.ok || answer.body === null) throw new Error(`${answer.status}: ${await answer.text()}`);
-  const text = await contentOf(answer.body);
+  let firstAt: number | null = null;
+  const text = await contentOf(answer.body, () => {
+    firstAt ??= performance.now();
+  });
   return {
     status: answer.status,
-    placement: answer.headers.get('llamastead-placement') ?? '?',
+    // A head that has to go out while the request still waits cannot name it.
+    placement: answer.headers.get('llamastead-placement') ?? 'told too early',
     attempts: answer.headers.get('llamastead-attempts') ?? '?',
     requestId: answer.headers.get('x-request-id') ?? '?',
     text,
-    firstMs,
+    firstMs: (firstAt ?? performance.now()) - start,
     totalMs: performance.now() - start,
   };
 }
 
-async function contentOf(body: NonNullable<Response['body']>): Promise<string> {
+async function contentOf(body: NonNullable<Response['body']>, onContent: () => void): Promise<string> {
   let text = '';
   for await (const line of createInterface(Readable.fromWeb(body))) {
     if (!line.startsWith('data: {')) continue;
-    text += Chunk.parse(JSON.parse(line.slice('data: '.length))).choices[0]?.delta.content ?? '';
+    const content = Chunk.parse(JSON.parse(line.slice('data: '.length))).choices[0]?.delta.content ?? '';
+    if (content !== '') onContent();
+    text += content;
   }
   return text;
 }
