@@ -25,6 +25,8 @@ const Events = z.object({
       model: z.string().optional(),
       placement: z.string().optional(),
       reason: z.string().optional(),
+      to: z.string().optional(),
+      requestIds: z.array(z.string()).optional(),
     }),
   ),
 });

@@ -8,7 +8,8 @@ import { listen } from './listener.ts';
 
 type Say = (line: string) => void;
 
-const patienceMs = 60_000;
+/** A home on a busy machine may take this long for what takes seconds on one that rests. */
+const patienceMs = 300_000;
 
 /** Plays the main job: a chat on the GPU, its death under the next one, its return, the unload, and what MQTT heard. */
 export async function tellStory(home: RunningHome, docker: Docker, say: Say): Promise<void> {
@@ -19,7 +20,7 @@ export async function tellStory(home: RunningHome, docker: Docker, say: Say): Pr
   try {
     const { seq } = await api.state();
     await chatOnGpu(api, say);
-    await chatWhileGpuDies(api, docker, say);
+    await chatWhileGpuDies(api, docker, seq, say);
     await waitForReturn(api, seq, say);
     const last = await unload(api, say);
     await until('MQTT has told the last event', async () => (listener.newest() >= last ? true : undefined));
@@ -38,7 +39,7 @@ async function chatOnGpu(api: ControllerApi, say: Say): Promise<void> {
   report(await chat(api.url, 'story-1', 'Say hello.'), say);
 }
 
-async function chatWhileGpuDies(api: ControllerApi, docker: Docker, say: Say): Promise<void> {
+async function chatWhileGpuDies(api: ControllerApi, docker: Docker, seq: number, say: Say): Promise<void> {
   say('\n2. The next chat. While the GPU works on it, its container is killed.');
   const answer = chat(api.url, 'story-2', 'Where do llamas live?');
   // If it fails before anything below looks at it, that is told below.
@@ -55,7 +56,9 @@ async function chatWhileGpuDies(api: ControllerApi, docker: Docker, say: Say): P
   report(told, say);
   say(`   The whole answer was there ${seconds(performance.now() - killed)} after the kill.`);
   if (told.requestId !== 'story-2') throw new Error(`the answer has the id ${told.requestId}, not story-2`);
-  if (told.placement !== 'cpu') throw new Error(`the answer came from ${told.placement}, not cpu`);
+  // The head of an answer that took long to begin names no placement; the event does.
+  const moved = (await api.eventsAfter(seq)).find((event) => event.requestIds?.includes('story-2'));
+  if (moved?.to !== 'cpu') throw new Error(`the request moved to ${moved?.to ?? 'nothing'}, not to the CPU`);
 }
 
 async function waitForReturn(api: ControllerApi, seq: number, say: Say): Promise<void> {
@@ -78,7 +81,7 @@ async function eventSince(api: ControllerApi, seq: number, type: string): Promis
   return (await api.eventsAfter(seq)).some((event) => event.type === type) ? true : undefined;
 }
 
-/** Asks until there is an answer. Throws after a minute. */
+/** Asks until there is an answer. Throws after `patienceMs`. */
 async function until<T>(what: string, look: () => Promise<T | null | undefined>): Promise<T> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
