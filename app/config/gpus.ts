@@ -54,6 +54,7 @@ function offered({ gpu, why }: DetectedGpu): Problem {
   const entry = `{name: ${slug(gpu.name)}, kind: ${gpu.kind}, memory: ${gpu.memory}}`;
   return {
     code: 'gpu_not_used',
+    about: gpu.name,
     text: `${gpu.name} is not used. ${why}`,
     fix: `To use it, write gpus: [${entry}] in llamastead.yaml; to leave it, gpus: [].`,
     params: { gpu: gpu.name, kind: gpu.kind },

@@ -129,6 +129,7 @@ function missingFile(model: string, file: string, files: readonly ModelFile[]): 
         ? 'Put the file there, or correct its name in llamastead.yaml.'
         : `Perhaps ${near} is meant: correct the name in llamastead.yaml.`,
     model,
+    about: file,
     params: { file, ...(near === null ? {} : { near }) },
   };
 }

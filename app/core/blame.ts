@@ -6,10 +6,11 @@
 import type { Decision } from './changes.ts';
 import { isDrilled } from './drill.ts';
 import { hasFreeSlot, type Instance } from './instance.ts';
+import { problemKey } from './problem.ts';
 import { convicts } from './reason.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import type { Failure, Refusal, Request, RequestId } from './request.ts';
-import { problemKey, type State } from './state.ts';
+import type { State } from './state.ts';
 import { suitedChoices, waitsForUntried } from './suited.ts';
 import type { ExitEvidence, Now, Problem, Reason } from './types.ts';
 

@@ -10,9 +10,10 @@ import { onExited, onStopped } from './on-death.ts';
 import { onDrill } from './on-drill.ts';
 import { onObserved, onReachable, onUnreachable } from './on-engine.ts';
 import { onReady, onRemoved, onStartFailed, onStuck } from './on-instance.ts';
+import { problemKey } from './problem.ts';
 import { onShutdown } from './shutdown.ts';
 import { onReadAhead, onSlow } from './standby.ts';
-import { problemKey, type State } from './state.ts';
+import type { State } from './state.ts';
 import { onCounted } from './too-long.ts';
 import type { Now } from './types.ts';
 
@@ -87,7 +88,7 @@ function decideReport(out: Decision, state: State, input: Report, now: Now): voi
       onReachable(out, state, input.engine);
       break;
     case 'engine_unreachable':
-      onUnreachable(out, input.engine, input.problem);
+      onUnreachable(out, state, input.engine, input.problem);
       break;
     case 'containers_observed':
       onObserved(out, state, input.engine, input.containers, now);
@@ -96,9 +97,11 @@ function decideReport(out: Decision, state: State, input: Report, now: Now): voi
       out.changes.push({ type: 'host_known', memory: input.host, at: now.mono });
       break;
     case 'need_estimated':
+      forgetProblem(out, state, input.hash);
       out.changes.push({ type: 'need_known', hash: input.hash, need: input.need });
       break;
     case 'need_unknown':
+      forgetProblem(out, state, input.hash);
       out.changes.push({
         type: 'need_unknown',
         hash: input.hash,
@@ -127,6 +130,13 @@ function decideReport(out: Decision, state: State, input: Report, now: Now): voi
       if (instance !== undefined) decideInstance(out, state, instance, input, now);
     }
   }
+}
+
+/** What stood in the way of the last try to estimate a need: this one tells it anew, or it is gone. */
+function forgetProblem(out: Decision, state: State, hash: string): void {
+  const need = state.needs.get(hash);
+  if (need?.kind !== 'pending' || need.problem === null) return;
+  out.changes.push({ type: 'problem_cleared', key: problemKey(need.problem) });
 }
 
 type InstanceReport = Extract<Input, { readonly instance: string }>;

@@ -3,9 +3,10 @@
 import { due } from './fold-due.ts';
 import type { Folds } from './fold-types.ts';
 import { movingAverage } from './moving-average.ts';
+import { problemKey } from './problem.ts';
 import { reducedPolicy } from './reduction.ts';
 import { NO_STANDBY } from './standby-state.ts';
-import { type ModelState, problemKey, type State } from './state.ts';
+import type { ModelState, State } from './state.ts';
 import type { Policy } from './types.ts';
 
 /** Of profiles that a machine ever had; the oldest go first. */
@@ -103,7 +104,9 @@ export const modelFolds: Pick<
     state.sampling = change.on;
   },
   need_pending: (state, change) => {
-    state.needs.set(change.hash, { kind: 'pending' });
+    const before = state.needs.get(change.hash);
+    const problem = before?.kind === 'unknown' ? before.problem : null;
+    state.needs.set(change.hash, { kind: 'pending', problem });
   },
   need_known: (state, change) => {
     state.needs.set(change.hash, { kind: 'known', need: change.need });

@@ -183,6 +183,7 @@ function whyUnusable({ vendor, driver, pci, model }: Card): Problem | null {
   const needed = wanted.join(' or ');
   return {
     code: 'gpu_driver_missing',
+    about: pci,
     text:
       driver === null
         ? `The driver of ${name} is not loaded.`

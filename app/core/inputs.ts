@@ -2,11 +2,10 @@
  * Everything that can reach the core: what people ask, what parts report, what time brings. An effect's
  * result comes back as an input too.
  */
-import type { ProblemCode } from './codes.ts';
 import type { DrillScenario, DrillVerdict } from './drill.ts';
 import type { Command, InstanceId, NewRequest, Outcome, RequestId, SettingChange } from './request.ts';
 import type { Timings } from './speed.ts';
-import type { ExitEvidence, HostMemory, Need, Placement, Policy, Problem } from './types.ts';
+import type { ExitEvidence, HostMemory, Need, Placement, Policy, Problem, ProblemId } from './types.ts';
 
 /** A container with our label, as an observation of an engine shows it. */
 export interface ObservedContainer {
@@ -95,7 +94,7 @@ export type Input =
   // People and programs.
   | { readonly type: 'command'; readonly id: number; readonly command: Command }
   | { readonly type: 'problem_seen'; readonly problem: Problem }
-  | { readonly type: 'problem_gone'; readonly code: ProblemCode; readonly model?: string }
+  | ({ readonly type: 'problem_gone' } & ProblemId)
   | { readonly type: 'broker_changed'; readonly up: boolean; readonly detail: string | null }
   // A drill.
   | {

@@ -6,10 +6,11 @@ import type { FactBody } from './facts.ts';
 import type { Input } from './inputs.ts';
 import type { Instance } from './instance.ts';
 import { allowedPlacements } from './placement.ts';
+import { problemKey } from './problem.ts';
 import { restore } from './reduction.ts';
 import { remove } from './removal.ts';
 import type { Command, CommandResult, SettingChange } from './request.ts';
-import { instancesOf, type PendingCommand, problemKey, type State } from './state.ts';
+import { instancesOf, type PendingCommand, type State } from './state.ts';
 import { MODES, type Model, type Now } from './types.ts';
 
 export function onCommand(out: Decision, state: State, id: number, command: Command, now: Now): void {

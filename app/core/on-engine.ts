@@ -3,8 +3,9 @@ import type { Decision } from './changes.ts';
 import type { ObservedContainer } from './inputs.ts';
 import type { Instance } from './instance.ts';
 import { profileOf } from './placement.ts';
+import { problemKey } from './problem.ts';
 import type { InstanceId } from './request.ts';
-import { problemKey, type State } from './state.ts';
+import type { State } from './state.ts';
 import type { Need, Now, Problem } from './types.ts';
 
 /** Until it is measured or estimated, an adopted instance counts nothing beyond what the host shows. */
@@ -16,7 +17,10 @@ export function onReachable(out: Decision, state: State, engine: string): void {
   out.changes.push({ type: 'engine_set', engine, observed: before?.observed ?? false, problem: null });
 }
 
-export function onUnreachable(out: Decision, engine: string, problem: Problem): void {
+/** What troubled the engine before is what troubles it now: a Docker that ends goes through several states. */
+export function onUnreachable(out: Decision, state: State, engine: string, problem: Problem): void {
+  const before = state.engines.get(engine)?.problem ?? null;
+  if (before !== null) out.changes.push({ type: 'problem_cleared', key: problemKey(before) });
   out.changes.push({ type: 'problem_set', problem });
   out.changes.push({ type: 'engine_set', engine, observed: false, problem });
 }

@@ -4,11 +4,12 @@ import type { Decision } from './changes.ts';
 import { isDrilled, waitsForDrill } from './drill.ts';
 import type { Measured } from './inputs.ts';
 import { about, type Instance } from './instance.ts';
+import { problemKey } from './problem.ts';
 import { reasonOfExit } from './reason.ts';
 import { remove } from './removal.ts';
 import type { Request } from './request.ts';
 import { wasCached } from './standby.ts';
-import { problemKey, type State } from './state.ts';
+import type { State } from './state.ts';
 import { beginOutage, raiseLimit, tellFailover } from './takeout.ts';
 import type { ExitEvidence, Now, Problem, Reason } from './types.ts';
 

@@ -55,7 +55,8 @@ export interface ModelState {
 }
 
 export type NeedState =
-  | { readonly kind: 'pending' }
+  /** `problem`: of the try before. */
+  | { readonly kind: 'pending'; readonly problem: Problem | null }
   | { readonly kind: 'known'; readonly need: Need }
   | { readonly kind: 'unknown'; readonly problem: Problem; readonly retryAt: number };
 
@@ -174,10 +175,6 @@ export function instancesOf(state: State, model: string): Instance[] {
   const found: Instance[] = [];
   for (const instance of state.instances.values()) if (instance.model === model) found.push(instance);
   return found;
-}
-
-export function problemKey(problem: { readonly code: string; readonly model?: string }): string {
-  return problem.model === undefined ? problem.code : `${problem.code}:${problem.model}`;
 }
 
 /** Whether a request waits for the model. */

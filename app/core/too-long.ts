@@ -2,10 +2,11 @@
 import type { Decision } from './changes.ts';
 import { wait } from './grant.ts';
 import { perModel } from './per-model.ts';
+import { problemKey } from './problem.ts';
 import { fitsContext, mayExceed, smallestContext } from './prompt.ts';
 import { refuseRequest } from './refuse.ts';
 import type { Outcome, Overflow, Request, RequestId } from './request.ts';
-import { instancesOf, problemKey, type State } from './state.ts';
+import { instancesOf, type State } from './state.ts';
 import { suitedChoices, tooLongEverywhere, unsuited, usualPlacement } from './suited.ts';
 import { tooLong, tooLongProblem, wholeContext } from './too-long-words.ts';
 import type { Model, Now, Placement } from './types.ts';

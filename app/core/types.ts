@@ -162,12 +162,18 @@ export interface ExitEvidence {
   readonly log: readonly string[];
 }
 
-/** Something that the user should know and can mend. `text` and `fix` are plain English sentences. */
-export interface Problem {
+/** What makes a problem one of its own: of each there is at most one at a time. */
+export interface ProblemId {
   readonly code: ProblemCode;
+  readonly model?: string;
+  /** What it is about, where one code can have several at a time: a file, an image, a line. */
+  readonly about?: string;
+}
+
+/** Something that the user should know and can mend. `text` and `fix` are plain English sentences. */
+export interface Problem extends ProblemId {
   readonly text: string;
   readonly fix: string;
-  readonly model?: string;
   /** Values for translated phrases. */
   readonly params?: Readonly<Record<string, string | number>>;
 }

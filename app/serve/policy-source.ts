@@ -6,6 +6,7 @@
 import {
   applySettings,
   type Config,
+  type ConfigProblem,
   type LoadedConfig,
   makePolicy,
   modelDefaults,
@@ -17,6 +18,7 @@ import {
 } from '../config.ts';
 import type { DetectedGpu } from '../core/gpu-detection.ts';
 import type { Input } from '../core/inputs.ts';
+import { problemId, problemKey } from '../core/problem.ts';
 import type { SettingChange } from '../core/request.ts';
 import type { Policy, Problem } from '../core/types.ts';
 import type { JsonFile, ModelFile, ModelFiles } from '../ports.ts';
@@ -80,13 +82,9 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
 
   /** Problems that are gone are taken back. */
   function tellProblems(problems: readonly Problem[]): void {
-    const next = new Map(
-      problems.map((problem) => [`${problem.code}:${problem.model ?? ''}:${problem.text}`, problem]),
-    );
+    const next = new Map(problems.map((problem) => [problemKey(problem), problem]));
     for (const [key, problem] of told) {
-      if (next.has(key)) continue;
-      const { code, model } = problem;
-      submit({ type: 'problem_gone', code, ...(model === undefined ? {} : { model }) });
+      if (!next.has(key)) submit({ type: 'problem_gone', ...problemId(problem) });
     }
     for (const problem of next.values()) submit({ type: 'problem_seen', problem });
     told = next;
@@ -111,7 +109,7 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
     },
     async reload(parsed) {
       if (!parsed.ok) {
-        fileProblems = parsed.problems.map(({ text }) => badConfig(text));
+        fileProblems = parsed.problems.map(badConfig);
         handOver('scan');
         return;
       }
@@ -139,9 +137,10 @@ function text(policy: Policy): string {
   return JSON.stringify({ ...policy, models: [...policy.models] });
 }
 
-function badConfig(text: string): Problem {
+function badConfig({ text, key, line }: ConfigProblem): Problem {
   return {
     code: 'config_invalid',
+    about: `${line ?? ''} ${key}`,
     text: `The changed configuration is not used: ${text}`,
     fix: 'Mend the file; it is read again by itself. Until then the one before holds.',
   };

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { evolve } from '../../app/core/evolve.ts';
+import { problemKey } from '../../app/core/problem.ts';
 import type { Outcome } from '../../app/core/request.ts';
 import type { ExitEvidence } from '../../app/core/types.ts';
 import { model, policy, profile } from '../support/model.ts';
@@ -38,7 +39,10 @@ describe('a request that was alone on two instances that died', () => {
     const again = world.request({ body: 'bad' });
     assert.equal(poisoned(world, again), true);
     assert.equal(poisoned(world, world.request({ body: 'other' })), false);
-    assert.equal(world.loop.state.problems.get('poison:chat')?.params?.['count'], 1);
+    assert.equal(
+      world.loop.state.problems.get(problemKey({ code: 'poison', model: 'chat' }))?.params?.['count'],
+      1,
+    );
     world.advance(1);
     assert.equal(poisoned(world, world.request({ body: 'bad' })), false);
     assert.equal(world.loop.state.refusedBodies.size, 0);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GIB, host, MIB, model, need, policy, profile } from '../support/model.ts';
-import { DEAD, makeWorld, RESET } from '../support/world.ts';
+import { DEAD, makeWorld, RESET, type World } from '../support/world.ts';
 
 const chat = policy([model('chat')]);
 const OOM = { ...DEAD, exitCode: 1, log: ['ErrorOutOfDeviceMemory', 'exiting due to model loading error'] };
@@ -582,5 +582,39 @@ describe('a shutdown', () => {
     world.submit({ type: 'shutdown' });
     world.advance(25_000 + 8_000);
     assert.equal(world.effects.at(-1)?.type, 'stopped');
+  });
+});
+
+describe('a problem', () => {
+  const codes = (world: World) =>
+    [...world.loop.state.problems.values()].map(({ code, about }) => [code, about]);
+
+  test('of the engine leaves nothing behind when another one came of it', () => {
+    const world = makeWorld({ policy: chat });
+    const lost = (code: 'docker_failed' | 'docker_not_running') =>
+      world.submit({ type: 'engine_unreachable', engine: 'local', problem: { code, text: '', fix: '' } });
+    lost('docker_failed');
+    lost('docker_not_running');
+    assert.deepEqual(codes(world), [['docker_not_running', undefined]]);
+    world.submit({ type: 'engine_reachable', engine: 'local' });
+    assert.deepEqual(codes(world), []);
+  });
+
+  test('of one file hides none of another, and each goes by itself', () => {
+    const world = makeWorld({ policy: chat });
+    const cut = (about: string) => ({ code: 'model_truncated', about, text: '', fix: '' }) as const;
+    world.submit({ type: 'problem_seen', problem: cut('a.gguf') });
+    world.submit({ type: 'problem_seen', problem: cut('b.gguf') });
+    world.submit({ type: 'problem_gone', code: 'model_truncated', about: 'a.gguf' });
+    assert.deepEqual(codes(world), [['model_truncated', 'b.gguf']]);
+  });
+
+  test('with a file that could not be read is gone when it can be', () => {
+    const world = makeWorld({ policy: chat });
+    const problem = { code: 'model_not_readable', model: 'chat', text: '', fix: '' } as const;
+    world.submit({ type: 'need_unknown', hash: 'chat-gpu', problem });
+    assert.equal(codes(world).length, 1);
+    world.advance(60_000);
+    assert.deepEqual(codes(world), []);
   });
 });

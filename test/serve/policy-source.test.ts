@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseConfig } from '../../app/config.ts';
 import type { Input } from '../../app/core/inputs.ts';
+import { problemKey } from '../../app/core/problem.ts';
+import type { Problem } from '../../app/core/types.ts';
 import type { JsonFile } from '../../app/ports.ts';
 import { policySource } from '../../app/serve/policy-source.ts';
 import { load, modelFile, nothingOutside } from '../config/support.ts';
@@ -18,12 +20,12 @@ function memoryFile(): JsonFile {
   };
 }
 
-async function home(text: string | null = null) {
+async function home(text: string | null = null, problems: readonly Problem[] = []) {
   const inputs: Input[] = [];
   const source = await policySource({
     loaded: load(text),
     settingsFile: memoryFile(),
-    modelFiles: { scan: async () => ({ files: [modelFile('chat.gguf')], problems: [] }) },
+    modelFiles: { scan: async () => ({ files: [modelFile('chat.gguf')], problems }) },
     detected: [],
     cores: 4,
     submit: (input) => inputs.push(input),
@@ -82,4 +84,17 @@ test('a changed setting comes with the policy that it made, once', async () => {
     ],
   );
   assert.equal(made[0]?.policy.queue.depth, 5);
+});
+
+test('each broken file is told, and so is each fault of a changed configuration', async () => {
+  const cut = (about: string): Problem => ({ code: 'model_truncated', about, text: about, fix: '' });
+  const { inputs, reload } = await home(null, [cut('a.gguf'), cut('b.gguf')]);
+  await reload('queue: {depht: 3, deadline: soon}');
+  const seen = inputs.flatMap((each) => (each.type === 'problem_seen' ? [problemKey(each.problem)] : []));
+  const of = (code: string) => new Set(seen.filter((key) => key.startsWith(code))).size;
+  assert.equal(of('model_truncated'), 2);
+  assert.equal(of('config_invalid'), 2);
+  await reload('queue: {depth: 3}');
+  const gone = inputs.flatMap((each) => (each.type === 'problem_gone' ? [problemKey(each)] : []));
+  assert.equal(new Set(gone).size, 2);
 });

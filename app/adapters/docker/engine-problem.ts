@@ -69,6 +69,7 @@ export function imageMissing(error: AppError, engine: string): Problem | null {
   if (image === undefined || error.details['status'] !== NOT_FOUND) return null;
   return {
     code: 'image_missing',
+    about: image,
     text: `The image ${image} is not on the engine "${engine}".`,
     fix: `Pull it: docker pull ${image}`,
     params: { image, engine },

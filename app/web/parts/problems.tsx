@@ -13,7 +13,7 @@ export function Problems() {
         {problems.map((problem) => {
           const { said, fix } = phraseProblem(problem, words.problems);
           return (
-            <li key={`${problem.code} ${problem.model ?? ''}`} class="problem">
+            <li key={`${problem.code} ${problem.model ?? ''} ${problem.about ?? ''}`} class="problem">
               <Icon shape="triangle" />
               <div>
                 <p class="problem-text">{said}</p>

@@ -3,6 +3,7 @@ import { chmod, link, mkdir, rename, symlink, truncate, writeFile } from 'node:f
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { modelFiles } from '../../../app/adapters/gguf/model-files.ts';
+import { problemKey } from '../../../app/core/problem.ts';
 import { EIGHT_B, modelSpec, type Shape } from '../../support/gguf-shapes.ts';
 import { type GgufSpec, writeGguf } from '../../support/gguf-writer.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
@@ -24,6 +25,7 @@ const PROJECTOR: GgufSpec = {
 
 async function scan(modelsFolder: string) {
   const { files, problems } = await modelFiles({ modelsFolder }).scan();
+  assert.equal(new Set(problems.map(problemKey)).size, problems.length, 'no problem stands in for another');
   return {
     names: files.map(({ file }) => file),
     pairs: Object.fromEntries(files.map(({ file, projector }) => [file, projector])),
