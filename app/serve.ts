@@ -5,7 +5,7 @@ import { deviceMemory } from './adapters/host/device-memory.ts';
 import { detectGpus } from './adapters/host/gpus.ts';
 import { lanAddress } from './adapters/host/lan-address.ts';
 import { host as hostMemory } from './adapters/host/memory.ts';
-import type { LoadedConfig, ParsedConfig } from './config.ts';
+import type { Config, LoadedConfig, ParsedConfig } from './config.ts';
 import type { ProblemCode } from './core/codes.ts';
 import type { FactBody } from './core/facts.ts';
 import type { Input } from './core/inputs.ts';
@@ -76,7 +76,8 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const state = await openStateFolder(config.paths.state, { clock, log, sink });
   const { store, events } = state;
 
-  const { containers, arm } = engineContainers(config, store.state().owner, clock, log);
+  let current = (): Config => config;
+  const { containers, arm } = engineContainers(config, () => current(), store.state().owner, clock, log);
   const waiters = makeWaiters();
   const folder = folderParts(config.paths.models, log);
   const memory = hostMemory();
@@ -119,6 +120,8 @@ export async function serve(parts: ServeParts): Promise<Service> {
     cores: availableParallelism(),
     submit,
   });
+
+  current = source.config;
 
   const gate = makeGate({ loop, waiters, newest: () => newest, clock, version });
   const lan = await lanAddress();

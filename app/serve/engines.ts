@@ -5,13 +5,22 @@ import { type FaultyStarts, faultyStarts } from '../inspect/drill/faulty-starts.
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
 
-/** `owner`: the uuid in our label. */
-export function engineContainers(config: Config, owner: string, clock: Clock, log: Log): FaultyStarts {
+/** `owner`: the uuid in our label; `now`: the configuration after its last reload. */
+export function engineContainers(
+  config: Config,
+  now: () => Config,
+  owner: string,
+  clock: Clock,
+  log: Log,
+): FaultyStarts {
   const containers = dockerContainers({
     home: config.mqtt.instance,
     owner,
     engines: engineSockets(config),
-    holderImage: resolveImages(config).cpu,
+    images: () => {
+      const images = resolveImages(now());
+      return { holder: images.cpu, all: Object.values(images) };
+    },
     models: { here: config.paths.models, onHost: config.paths.modelsOnHost },
     network: config.network,
     clock,

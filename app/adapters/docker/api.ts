@@ -37,6 +37,7 @@ export interface DockerApi {
   call<T>(run: (docker: Docker, signal: AbortSignal) => Promise<T>, milliseconds?: number): Promise<T>;
   /** Undefined: no such container. */
   inspect(container: string): Promise<InspectedContainer | undefined>;
+  hasImage(image: string): Promise<boolean>;
   /** Undefined: it ended. */
   inspectSession(session: string): Promise<InspectedSession | undefined>;
   list(filters: { all: boolean; labels: readonly string[] }): Promise<readonly ListedContainer[]>;
@@ -84,6 +85,9 @@ export function dockerApi(socket: string, clock: Clock, callLimit: number): Dock
         call((docker, abortSignal) => docker.getContainer(container).inspect({ abortSignal })),
       );
       return answer && InspectedContainer.parse(answer);
+    },
+    async hasImage(image) {
+      return (await unlessGone(call((docker) => docker.getImage(image).inspect()))) !== undefined;
     },
     async inspectSession(session) {
       const answer = await unlessGone(

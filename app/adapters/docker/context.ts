@@ -5,6 +5,7 @@ import type { Clock, ContainersInput } from '../../ports.ts';
 import type { DockerApi, EngineFacts } from './api.ts';
 import type { Guarded } from './guarded.ts';
 import type { Holders } from './holder.ts';
+import type { MissingImages } from './images.ts';
 import type { ModelsMount } from './models-mount.ts';
 import type { Owner } from './names.ts';
 import type { Log, Timing } from './options.ts';
@@ -19,6 +20,7 @@ export interface EngineContext {
   readonly registry: Registry;
   readonly ports: PortAllocator;
   readonly holders: Holders;
+  readonly images: MissingImages;
   readonly presence: Presence;
   readonly clock: Clock;
   readonly log: Log;

@@ -13,6 +13,7 @@ import { following } from './following.ts';
 import { guarded } from './guarded.ts';
 import { harm } from './harm.ts';
 import { holders } from './holder.ts';
+import { missingImages } from './images.ts';
 import { modelsMount } from './models-mount.ts';
 import type { DockerOptions, EngineConfig } from './options.ts';
 import { TIMING } from './options.ts';
@@ -48,7 +49,8 @@ export function engineContainers(
     return connected;
   };
   const plan = () => networkPlan(options.network, now().self, owner);
-  const { home, holderImage: image } = options;
+  const { home } = options;
+  const image = () => options.images().holder;
   const self = () => connected?.self?.id ?? null;
   const present = presence({ home, engine, api, change, clock, log, self });
   const context: EngineContext = {
@@ -62,6 +64,14 @@ export function engineContainers(
     registry: registry(),
     ports: portAllocator(timing.portRest, randomInt(PORTS)),
     presence: present,
+    images: missingImages({
+      clock,
+      pause: timing.image,
+      has: api.hasImage,
+      wanted: () => options.images().all,
+      report,
+      changed: () => parts.imagesChanged(),
+    }),
     holders: holders({ owner, image, api, change, log, network: plan, taken: present.keep }),
     facts: () => now().facts,
     modelsMount: () => {
@@ -107,6 +117,7 @@ export function engineContainers(
     others: () => others(api, owner, self()),
     servicesMemory: () => servicesMemory(api, options.owner, self()),
     async close(how) {
+      context.images.close();
       await parts.close();
       present.close();
       if (how.holders && connected !== undefined) await context.holders.removeAll();

@@ -32,16 +32,21 @@ export interface FollowingParts {
   readonly lost: () => void;
 }
 
+export interface Following extends Connection {
+  /** Images that were missing are so no more. */
+  imagesChanged(): void;
+}
+
 export function following(
   context: EngineContext,
   options: DockerOptions,
   { socket, connected, lost }: FollowingParts,
-): Connection {
+): Following {
   const { api, clock, holders, log, owner, registry, report, timing } = context;
   const deaths = makeDeaths(context);
   const cursor = eventCursor();
   const nextObservation = alarm(clock, () => void observed().catch(() => undefined));
-  const told = new Set<string>();
+  const told = new Set<ProblemCode>();
   let reached = false;
   /** The event stream is open. */
   let follows = false;
@@ -59,18 +64,21 @@ export function following(
     if (follows) nextObservation.arm(timing.observe);
     await observe(context, deaths);
     if (told.has('leftovers_found')) await tellLeftovers();
+    if (told.has('holder_failed')) await holderMade();
   }
 
   /** No instance can start without it, so its failure is told now; each start tries again. */
   async function holderMade(): Promise<void> {
     try {
       await holders.ensure();
-      problemGone('image_missing', 'holder_failed');
+      problemGone('holder_failed');
     } catch (thrown) {
       const error = dockerError(thrown);
       if (isUnreachable(error) || error.code === 'closed') return;
       log.warn({ error: error.message }, 'the holder could not be made');
-      tellProblem(imageMissing(error, owner.engine) ?? holderFailed(error.message));
+      const missing = imageMissing(error, owner.engine);
+      if (missing === null) tellProblem(holderFailed(error.message));
+      else context.images.tell(missing);
     }
   }
 
@@ -143,7 +151,7 @@ export function following(
     if (wasCurrent) void holderMade();
   }
 
-  return connection({
+  const followed = connection({
     clock,
     retryMax: timing.retryMax,
     connect,
@@ -154,6 +162,7 @@ export function following(
       report({ type: 'engine_unreachable', engine: owner.engine, problem });
     },
   });
+  return { ...followed, imagesChanged: () => void holderMade() };
 }
 
 /** Empty where there is no such file: then this process is in no container of a Linux engine. */

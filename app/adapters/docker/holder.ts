@@ -36,7 +36,7 @@ export interface Holders {
 
 export interface HolderOptions {
   readonly owner: Owner;
-  readonly image: string;
+  readonly image: () => string;
   readonly api: DockerApi;
   readonly change: Guarded;
   readonly log: Log;
@@ -70,7 +70,7 @@ export function holders({ owner, image, api, change, log, network, taken }: Hold
     const plan = network();
     if (plan.kind === 'make') await ensureNetwork(plan.name, plan.join);
     const random = randomBytes(3).toString('hex');
-    const container = await change.create(holderOptions(owner, image, plan.name, random));
+    const container = await change.create(holderOptions(owner, image(), plan.name, random));
     const holder = await started(container, plan.name).catch(async (error: unknown) => {
       await change.remove(container);
       throw error;

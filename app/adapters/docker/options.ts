@@ -32,6 +32,8 @@ export interface Timing {
   readonly portRest: number;
   /** Between two observations of an engine. */
   readonly observe: number;
+  /** Between two looks for an image that is missing. */
+  readonly image: number;
   /** The longest wait between two tries to reach an engine. */
   readonly retryMax: number;
   /** The longest that one ordinary call to an engine may take. */
@@ -46,6 +48,7 @@ export const TIMING: Timing = {
   removal: 10_000,
   portRest: 60_000,
   observe: 60_000,
+  image: 10_000,
   retryMax: 5_000,
   call: 30_000,
 };
@@ -56,8 +59,8 @@ export interface DockerOptions {
   /** Uuid kept in state: the label `.owner`. */
   readonly owner: string;
   readonly engines: Readonly<Record<string, EngineConfig>>;
-  /** Image of the holder: the CPU llama image, of which only `sleep` is used. */
-  readonly holderImage: string;
+  /** As configured now. `holder`: the CPU llama image, of which only `sleep` is used; `all`: what models may use. */
+  readonly images: () => { readonly holder: string; readonly all: readonly string[] };
   readonly models: {
     /** The models folder as this process sees it. */
     readonly here: string;

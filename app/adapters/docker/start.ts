@@ -38,7 +38,7 @@ export async function startInstance(context: EngineContext, plan: InstancePlan):
   } catch (thrown) {
     entry.exitTold = true;
     if (thrown instanceof StartEnded) return { ok: false, evidence: thrown.evidence };
-    entry.error = startError(thrown, plan);
+    entry.error = startError(context, thrown, plan);
     return { ok: false, evidence: await examined(context, entry) };
   }
   return serve(context, entry);
@@ -146,8 +146,10 @@ async function proved(
 }
 
 /** Docker's own words, and what to do where they do not say it. */
-function startError(thrown: unknown, plan: InstancePlan): string {
+function startError({ images }: EngineContext, thrown: unknown, plan: InstancePlan): string {
   const error = dockerError(thrown);
   const missing = imageMissing(error, plan.profile.engine);
-  return missing === null ? error.message : `${missing.text} ${missing.fix}`;
+  if (missing === null) return error.message;
+  images.tell(missing);
+  return `${missing.text} ${missing.fix}`;
 }

@@ -184,15 +184,36 @@ test("an instance's key is in no request line", async (t) => {
 });
 
 test('a missing image of the holder is a problem, gone when the image is there', async (t) => {
-  const it = await bench(t, { images: ['llama:vulkan'] });
+  const it = await bench(t, { images: ['llama:vulkan'] }, { timing: { image: 5 } });
   await it.home.containers.open(it.home.reports.add);
   const { problem } = await it.home.reports.next('problem_seen');
   assert.equal(problem.code, 'image_missing');
   assert.match(problem.fix, /docker pull llama:cpu/);
   it.fake.engine.addImage('llama:cpu');
-  const gone = it.home.reports.next('problem_gone');
-  it.fake.cutEvents();
-  assert.equal((await gone).code, 'image_missing');
+  const { code, about } = await it.home.reports.next('problem_gone');
+  assert.deepEqual({ code, about }, { code: 'image_missing', about: 'llama:cpu' });
+  await until(async () => (await it.home.own()).length === 1);
+});
+
+test('a missing image of an instance is a problem beside the failed start, gone when the image is there', async (t) => {
+  const it = await bench(t, { images: ['llama:cpu'] }, { timing: { image: 5 } });
+  await it.home.containers.open(it.home.reports.add);
+  const plan = planFor(it.engine, 'i1', { image: 'llama:vulkan' });
+  assert.equal((await it.home.containers.start(plan)).ok, false);
+  assert.equal((await it.home.reports.next('problem_seen')).problem.about, 'llama:vulkan');
+  it.fake.engine.addImage('llama:vulkan');
+  assert.equal((await it.home.reports.next('problem_gone')).about, 'llama:vulkan');
+});
+
+test('an image that the configuration names no more is missed no more, and the holder is made from the new one', async (t) => {
+  let holder = 'llama:wrong';
+  const images = () => ({ holder, all: [holder] });
+  const it = await bench(t, {}, { images, timing: { image: 5 } });
+  await it.home.containers.open(it.home.reports.add);
+  assert.equal((await it.home.reports.next('problem_seen')).problem.about, 'llama:wrong');
+  holder = 'llama:cpu';
+  assert.equal((await it.home.reports.next('problem_gone')).about, 'llama:wrong');
+  await until(async () => (await it.home.own()).length === 1);
 });
 
 /** Llamastead in a container of the engine that it uses. */
@@ -280,13 +301,15 @@ test('nothing is left when the home closes while a holder is being made', async 
   assert.deepEqual(await it.home.own(), []);
 });
 
-test('a holder that could not be started is not left behind', async (t) => {
-  const it = await bench(t);
+test('a holder that could not be started is not left behind, and tried again by itself', async (t) => {
+  const it = await bench(t, {}, { timing: { observe: 5 } });
   it.fake.engine.startFails = /holder/;
   await it.home.containers.open(it.home.reports.add);
   const { problem } = await it.home.reports.next('problem_seen');
   assert.equal(problem.code, 'holder_failed');
   assert.deepEqual(await it.home.own(), []);
+  it.fake.engine.startFails = null;
+  assert.equal((await it.home.reports.next('problem_gone')).code, 'holder_failed');
 });
 
 test('a session that Docker refuses leaves no connection behind', async (t) => {

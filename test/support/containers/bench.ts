@@ -49,7 +49,7 @@ export function homeOn(
   const quiet = { debug() {}, info() {}, warn() {} };
   const containers = dockerContainers({
     engines: { local: { socket: engine.socket } },
-    holderImage: engine.images.cpu,
+    images: () => ({ holder: engine.images.cpu, all: Object.values(engine.images) }),
     models: { here: engine.modelsFolder, onHost: 'auto' },
     network: 'auto',
     clock: systemClock,

@@ -55,6 +55,7 @@ export interface FakeEngine {
   cutEvents(): void;
   killAll(): Promise<void>;
   addImage(image: string): void;
+  hasImage(image: string): boolean;
 }
 
 export interface FakeEngineParts {
@@ -189,6 +190,7 @@ export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): Fake
       listeners.clear();
     },
     addImage: (image) => images.add(image),
+    hasImage: (image) => images.has(image),
     async killAll() {
       for (const container of containers.values()) await container.llama?.kill();
     },

@@ -42,6 +42,7 @@ const ROUTES: readonly Route[] = [
   ],
   ['POST', /^\/containers\/(\w+)\/exec$/, makeSession],
   ['GET', /^\/exec\/(\w+)\/json$/, inspectSession],
+  ['GET', /^\/images\/(.+)\/json$/, image],
   ['GET', /^\/networks$/, (call) => [...call.engine.networks.values()]],
   ['POST', /^\/networks\/create$/, createNetwork],
   ['POST', /^\/networks\/([\w-]+)\/connect$/, connect],
@@ -94,6 +95,11 @@ function signal(query: URLSearchParams): string {
 async function create({ engine, query, request }: Call): Promise<object> {
   const body = CreateBody.parse(await json(request));
   return { Id: engine.create(query.get('name') ?? randomBytes(6).toString('hex'), body).id, Warnings: [] };
+}
+
+function image({ engine, name }: Call): object {
+  if (!engine.hasImage(name)) throw new Refused(404, `No such image: ${name}`);
+  return { Id: name };
 }
 
 function labelsAsked(query: URLSearchParams): readonly string[] {
