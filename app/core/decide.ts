@@ -1,4 +1,5 @@
 /** One input in, one decision out. Deterministic and free of I/O; `evolve` is what makes it true. */
+import { imageCame } from './cause-gone.ts';
 import { type Decision, noDecision } from './changes.ts';
 import { nextDue } from './deadlines.ts';
 import type { Input } from './inputs.ts';
@@ -42,7 +43,7 @@ export function decide(state: State, input: Input, now: Now): Decision {
       out.changes.push({ type: 'due_reset', at: nextDue(state, now.mono) });
       break;
     case 'configured':
-      onConfigured(out, state, input);
+      onConfigured(out, state, input, now);
       break;
     case 'command':
       onCommand(out, state, input.id, input.command, now);
@@ -121,6 +122,7 @@ function decideReport(out: Decision, state: State, input: Report, now: Now): voi
       break;
     case 'problem_gone':
       out.changes.push({ type: 'problem_cleared', key: problemKey(input) });
+      if (input.code === 'image_missing') imageCame(out, state, input.about ?? '', now);
       break;
     case 'broker_changed':
       onBroker(out, input.up, input.detail);

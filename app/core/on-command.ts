@@ -1,5 +1,6 @@
 /** Decisions about what people ask: load, unload, restart, and a new policy from file or settings. */
 
+import { definitionChanged } from './cause-gone.ts';
 import type { Decision } from './changes.ts';
 import type { ErrorCode } from './codes.ts';
 import type { FactBody } from './facts.ts';
@@ -83,7 +84,9 @@ export function onConfigured(
   out: Decision,
   state: State,
   input: Extract<Input, { type: 'configured' }>,
+  now: Now,
 ): void {
+  definitionChanged(out, state, input.policy, now);
   out.changes.push({ type: 'policy_set', policy: input.policy });
   // Files may be there now: what could not be read is read again.
   for (const [hash, need] of state.needs) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { GIB, host, MIB, model, need, policy, profile } from '../support/model.ts';
+import type { ExitEvidence } from '../../app/core/types.ts';
+import { GIB, GPU, host, MIB, model, need, policy, profile } from '../support/model.ts';
 import { DEAD, makeWorld, RESET, type World } from '../support/world.ts';
 
 const chat = policy([model('chat')]);
@@ -287,6 +288,62 @@ describe('the GPU', () => {
     world.advance(1_000);
     assert.equal(world.started.filter((plan) => plan.profile.placement === 'gpu').length, 3);
     assert.equal(world.facts.filter((fact) => fact.type === 'failover').length, 1);
+  });
+
+  const missing: ExitEvidence = { ...DEAD, exitCode: null, error: 'No such image: llama:gpu' };
+  const withoutImage = () => {
+    const there = new Set<string>(['llama:cpu']);
+    const world = makeWorld({
+      policy: chat,
+      startFails: ({ profile: { image } }) => (there.has(image) ? null : missing),
+    });
+    assert.equal(world.grantOf(world.request())?.placement, 'cpu');
+    return { world, there };
+  };
+
+  test('whose image came is tried at once, not after the wait of its failures', () => {
+    const { world, there } = withoutImage();
+    there.add('llama:gpu');
+    world.submit({ type: 'problem_gone', code: 'image_missing', about: 'llama:else' });
+    assert.deepEqual(world.placements(), ['cpu']);
+    world.submit({ type: 'problem_gone', code: 'image_missing', about: 'llama:gpu' });
+    assert.deepEqual(world.placements().sort(), ['cpu', 'gpu']);
+  });
+
+  test('that is defined anew is tried at once, and a change of something else waits', () => {
+    const { world, there } = withoutImage();
+    there.add('llama:other');
+    const configure = (image: string, hash: string) => {
+      const profiles = { gpu: profile('chat', 'gpu', { image, hash }), cpu: profile('chat', 'cpu') };
+      const next = policy([model('chat', { profiles, idleUnloadMs: 5 * 60_000 })]);
+      world.submit({ type: 'configured', policy: next, why: 'reload', settings: [] });
+    };
+    configure('llama:gpu', 'chat-gpu');
+    assert.deepEqual(world.placements(), ['cpu']);
+    configure('llama:other', 'chat-gpu-2');
+    assert.deepEqual(world.placements().sort(), ['cpu', 'gpu']);
+  });
+
+  test('that did not fit is tried at once when people give models more memory', () => {
+    const small = { ...chat, memory: { reserve: 'auto', budget: 2 * GIB } } as const;
+    const shared = model('chat', {
+      profiles: {
+        ...model('chat').profiles,
+        gpu: profile('chat', 'gpu', { gpu: { ...GPU, memory: 'shared' } }),
+      },
+    });
+    const world = makeWorld({
+      policy: { ...small, models: new Map([['chat', shared]]) },
+      needOf: ({ placement }) => need(placement === 'cpu' ? GIB : 3 * GIB),
+    });
+    assert.equal(world.grantOf(world.request())?.placement, 'cpu');
+    const more = {
+      ...small,
+      models: new Map([['chat', shared]]),
+      memory: { reserve: 'auto', budget: 6 * GIB },
+    } as const;
+    world.submit({ type: 'configured', policy: more, why: 'settings', settings: [] });
+    assert.deepEqual(world.placements().sort(), ['cpu', 'gpu']);
   });
 
   test('without room leaves the request to the CPU, and says why', () => {

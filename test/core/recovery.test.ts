@@ -159,7 +159,7 @@ describe('after the GPU ran out of memory while it answered', () => {
     assert.equal(view(world).models[0]?.reduced, null);
   });
 
-  test('another configuration is taken as it is', () => {
+  test('another configuration is taken as it is, at once', () => {
     const world = oom(2, 4096);
     failOnGpu(world);
     const other = model('chat', {
@@ -169,7 +169,6 @@ describe('after the GPU ran out of memory while it answered', () => {
       },
     });
     world.submit({ type: 'configured', policy: policy([other]), why: 'reload' });
-    untilGpuStarts(world);
     assert.equal(gpuStarts(world).at(-1)?.profile.parallel, 3);
   });
 
