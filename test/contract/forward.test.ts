@@ -124,7 +124,7 @@ test('when the client leaves, the slot is free', async () => {
     const sent = post(bench.url + CHAT, { ...LONG, stream, max_tokens: 3000 });
     await eventually(async () => (await busySlots(gpu)) === 1);
     sent.leave();
-    await freeSlots(gpu);
+    await freeSlots(servers, gpu);
   }
   assert.deepEqual(
     bench.tickets.map(({ outcomes }) => outcomes),

@@ -39,6 +39,7 @@ export async function llamaServers(label: string): Promise<Servers> {
   }
 
   await removeAll();
+  let made = 0;
   return {
     docker,
     chatFile,
@@ -51,11 +52,14 @@ export async function llamaServers(label: string): Promise<Servers> {
         LLAMA_ARG_CTX_SIZE: '4096',
         LLAMA_ARG_N_PARALLEL: '2',
         LLAMA_ARG_ENDPOINT_SLOTS: '1',
+        // Two would spin while they wait for each other, and so take the core that the test needs.
+        LLAMA_ARG_THREADS: '1',
         ...env,
       };
       const settings = Object.entries(all).flatMap(([key, value]) => ['-e', `${key}=${value}`]);
       const volume = ['-v', `${modelsDir}:/models:ro`];
-      const full = `llamastead-${label}-${name}-${process.pid}`;
+      made += 1;
+      const full = `llamastead-${label}-${name}-${process.pid}-${made}`;
       const named = ['--name', full, '--label', mark];
       await docker.run(['run', '-d', '--init', ...named, ...limits, ...volume, ...settings, images.cpu]);
       const host = await docker.run(['inspect', '-f', '{{.NetworkSettings.IPAddress}}', full]);
@@ -79,10 +83,19 @@ export const ready = ({ host }: Server) =>
   eventually(async () => (await get(`http://${host}:8080/health`)).status === 200);
 
 /**
- * Resolves when no slot is busy. Asks seldom: llama-server looks whether the client of a whole answer is still there
- * only after a second without any result, and `/slots` is one.
+ * Resolves when no slot is busy. Its log is asked first: llama-server looks whether the client of an answer that has
+ * not begun is still there only after a second without any result, and `/slots` is one.
  */
-export const freeSlots = (server: Server) => eventually(async () => (await busySlots(server)) === 0, 2_500);
+export const freeSlots = ({ docker }: Servers, server: Server) =>
+  eventually(async () => {
+    const tasks = { begun: 0, ended: 0 };
+    const onLine = (line: string) => {
+      if (line.includes('processing task')) tasks.begun += 1;
+      if (line.includes('stop processing')) tasks.ended += 1;
+    };
+    await docker.run(['logs', server.name], { onLine });
+    return tasks.begun === tasks.ended && (await busySlots(server)) === 0;
+  }, 100);
 
 export async function busySlots({ host }: Server): Promise<number> {
   const reply = await get(`http://${host}:8080/slots`, { Authorization: `Bearer ${KEY}` });

@@ -20,6 +20,8 @@ import {
 } from './llama-servers.ts';
 
 const CHAT = '/v1/chat/completions';
+/** Each test has servers of its own, and each of these works on one core. */
+const AT_ONCE = 2;
 const COLD = { cache_prompt: false, temperature: 0, seed: 7, stream: true };
 
 /** As the models' own templates do it, without what no test needs. */
@@ -200,27 +202,29 @@ function checkSeam(
 
 const QUESTIONS = ['라마는 어디에 살아요? 😀', 'Tell me about "llamas" \\ and camels.'];
 
-for (const [name, template] of Object.entries(TEMPLATES)) {
-  test(`nothing is missing or doubled at the seam: template ${name}`, { timeout: 400_000 }, async (t) => {
-    const made = await pair(name.replaceAll(' ', '-'), {
-      LLAMA_ARG_JINJA: '1',
-      LLAMA_ARG_CHAT_TEMPLATE: template,
-    });
-    t.after(made.close);
-    for (const question of QUESTIONS) {
-      const body = talk(question);
-      const whole = await cutAnswer(made, body, null);
-      assert.ok(whole.pieces.length > 2, whole.raw);
-      for (const events of [1, Math.ceil(whole.pieces.length / 2), whole.pieces.length - 1]) {
-        const seam = await cutAnswer(made, body, events, events % 2 === 0 ? 100 : 0);
-        const before = whole.pieces.slice(0, events).join('');
-        const cold = await coldContinuation(made, body, before);
-        checkSeam(seam, whole, events, cold);
-        assert.equal(seam.usage?.prompt_tokens, whole.usage?.prompt_tokens);
+describe('nothing is missing or doubled at the seam', { timeout: 400_000, concurrency: AT_ONCE }, () => {
+  for (const [name, template] of Object.entries(TEMPLATES)) {
+    test(`template ${name}`, async (t) => {
+      const made = await pair(name.replaceAll(' ', '-'), {
+        LLAMA_ARG_JINJA: '1',
+        LLAMA_ARG_CHAT_TEMPLATE: template,
+      });
+      t.after(made.close);
+      for (const question of QUESTIONS) {
+        const body = talk(question);
+        const whole = await cutAnswer(made, body, null);
+        assert.ok(whole.pieces.length > 2, whole.raw);
+        for (const events of [1, Math.ceil(whole.pieces.length / 2), whole.pieces.length - 1]) {
+          const seam = await cutAnswer(made, body, events, events % 2 === 0 ? 100 : 0);
+          const before = whole.pieces.slice(0, events).join('');
+          const cold = await coldContinuation(made, body, before);
+          checkSeam(seam, whole, events, cold);
+          assert.equal(seam.usage?.prompt_tokens, whole.usage?.prompt_tokens);
+        }
       }
-    }
-  });
-}
+    });
+  }
+});
 
 describe('over the seam', { timeout: 400_000 }, () => {
   let made: Pair;
@@ -300,7 +304,7 @@ test('a killed container is continued; a client that leaves then frees the slot'
   await until(() => told(reply.text()).text.length > seen.length + 10);
   assert.equal(await busySlots(cpu), 1);
   sent.leave();
-  await freeSlots(cpu);
+  await freeSlots(servers, cpu);
   assert.deepEqual((await bench.ended(0)).outcome, 'client_gone');
   await bench.close();
 });
@@ -323,7 +327,7 @@ async function afterText(text: string, env: Record<string, string>): Promise<str
   return reply.text();
 }
 
-describe('a text ends with an error event', { timeout: 400_000 }, () => {
+describe('a text ends with an error event', { timeout: 400_000, concurrency: AT_ONCE }, () => {
   const unfit: readonly [string, string, Record<string, string>, RegExp][] = [
     ['that holds special tokens', 'It says <|im_end|>', {}, /special tokens/],
     ...['llama3', 'gemma', 'mistral-v7'].map((name): [string, string, Record<string, string>, RegExp] => [

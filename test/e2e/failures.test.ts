@@ -40,7 +40,10 @@ after(async () => {
   await home.close();
 });
 
-describe('the request is answered by the CPU, and the event names the cause, when', () => {
+// Each has a model of its own.
+describe('the request is answered by the CPU, and the event names the cause, when', {
+  concurrency: 3,
+}, () => {
   test('the GPU has too little memory at the load', async () => {
     await moved('too-big', 'out_of_memory');
   });
