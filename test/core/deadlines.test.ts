@@ -1,0 +1,61 @@
+/** What comes due by itself, with no input but time. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nextDue } from '../../app/core/deadlines.ts';
+import { emptyState } from '../../app/core/state.ts';
+import { model, policy } from '../support/model.ts';
+import { makeWorld, RESET } from '../support/world.ts';
+
+const MINUTE = 60_000;
+
+test('nothing, where nothing runs or waits', () => {
+  assert.equal(nextDue(emptyState({}), 0), Number.POSITIVE_INFINITY);
+});
+
+test('the next try of a request that was not processed', () => {
+  const world = makeWorld({ policy: policy([model('chat')]) });
+  const id = world.request();
+  world.end(id, { kind: 'failed', failure: { kind: 'loading' }, forwarded: 'nothing' });
+  assert.equal(world.grantOf(id), undefined);
+  world.advance(19);
+  assert.equal(world.grantOf(id), undefined);
+  world.advance(1);
+  assert.equal(world.grantOf(id)?.attempt, 1);
+});
+
+test('the end of the wait of a request that nobody can take', () => {
+  const world = makeWorld({ policy: policy([model('chat')]), holdStarts: true });
+  const id = world.request({ deadlineMs: 5_000 });
+  world.advance(4_999);
+  assert.equal(world.refusalOf(id), undefined);
+  world.advance(1);
+  assert.equal(world.refusalOf(id)?.code, 'deadline');
+});
+
+test('another estimate of a model file that could not be read', () => {
+  const world = makeWorld({ policy: policy([model('chat')]) });
+  const problem = { code: 'model_unreadable', text: 'no such file', fix: '' } as const;
+  world.submit({ type: 'need_unknown', hash: 'chat-gpu', problem });
+  const need = () => world.loop.state.needs.get('chat-gpu')?.kind;
+  const due = nextDue(world.loop.state, world.now().mono) - world.now().mono;
+  assert.ok(due > 0 && due <= 10 * MINUTE, `in ${due} ms`);
+  world.advance(due - 1);
+  assert.equal(need(), 'unknown');
+  world.advance(1);
+  assert.equal(need(), 'known');
+});
+
+test('the end of the ten minutes in which a body is refused', () => {
+  const world = makeWorld({ policy: policy([model('chat')]) });
+  const id = world.request();
+  world.end(id, RESET);
+  world.end(id, RESET);
+  assert.equal(world.refusalOf(id)?.code, 'poison');
+  const told = () => [...world.loop.state.problems.values()].some(({ code }) => code === 'poison');
+  world.advance(10 * MINUTE - 1);
+  assert.equal(world.loop.state.refusedBodies.size, 1);
+  assert.equal(told(), true);
+  world.advance(1);
+  assert.equal(world.loop.state.refusedBodies.size, 0);
+  assert.equal(told(), false);
+});
