@@ -73,14 +73,14 @@ export function makeLoop({ clock, executors, publish, carried }: LoopParts): Loo
       if (round > MAX_ROUNDS) throw new Error(`the core does not settle after ${input.type}`);
       fold(decision, facts, effects, now.wall);
     }
-    if (facts.length > 0) guarded(() => publish(facts, now.wall));
-    for (const effect of effects) guarded(() => execute(executors, effect));
+    if (facts.length > 0) guarded(publish, facts, now.wall);
+    for (const effect of effects) guarded(execute, executors, effect);
   }
 
   /** What is decided is folded already: a part that breaks must not take the other effects with it. */
-  function guarded(work: () => void): void {
+  function guarded<A extends unknown[]>(work: (...args: A) => void, ...args: A): void {
     try {
-      work();
+      work(...args);
     } catch (thrown) {
       fault ??= { thrown };
     }
@@ -102,10 +102,7 @@ export function makeLoop({ clock, executors, publish, carried }: LoopParts): Loo
     if (running) return;
     running = true;
     const before = state.version;
-    for (let next = inputs.shift(); next !== undefined; next = inputs.shift()) {
-      const input = next;
-      guarded(() => turn(input));
-    }
+    for (let next = inputs.shift(); next !== undefined; next = inputs.shift()) guarded(turn, next);
     running = false;
     arm();
     if (state.version !== before) for (const listener of listeners) guarded(listener);

@@ -112,6 +112,28 @@ test('asked to end with instances stopped: a busy one ends on SIGTERM, since its
   await home.start();
 });
 
+test('asked to end: an answer under a key that no client takes ends at once, one with a client goes on', async () => {
+  await home.configure({ ...config('stop'), shutdown: { grace: '300s' } });
+  await home.event('config_reloaded');
+  const ask = (id: string, tokens: number) =>
+    sendChat(home, { tokens, stream: true, id, headers: { 'idempotency-key': id } });
+  const [left, stays] = [await ask('left', 1_900), await ask('stays', 300)];
+  const text = stays.text();
+  await running(home, 'left');
+  await running(home, 'stays');
+  await left.body?.cancel();
+  const exit = home.kill('SIGTERM');
+  const ids = async () => (await home.state()).requests.map(({ id }) => id);
+  await until(async () => !(await ids()).includes('left'));
+  const rest = await ids();
+  const code = await exit;
+  assert.deepEqual(rest, ['stays'], 'it had long to go');
+  assert.match(await text, /\[DONE\]/);
+  assert.equal(code, 0);
+  await home.configure(config('stop'));
+  await home.start();
+});
+
 test('through a broker of its own every event came, in order; one that came twice came after the crash, as it was', async () => {
   const newest = home.facts().at(-1)?.seq ?? 0;
   await until(() => told.some(({ seq }) => seq >= newest));
