@@ -4,6 +4,7 @@ import type { ObservedContainer } from './inputs.ts';
 import type { Instance } from './instance.ts';
 import { profileOf } from './placement.ts';
 import { problemKey } from './problem.ts';
+import { remove } from './removal.ts';
 import type { InstanceId } from './request.ts';
 import type { State } from './state.ts';
 import type { Need, Now, Problem } from './types.ts';
@@ -58,10 +59,10 @@ export function onObserved(
   for (const instance of state.instances.values()) {
     if (instance.profile.engine !== engine) continue;
     if (!running.has(instance.id)) vanished(out, instance);
-    // What was stuck went after all.
-    if (instance.phase.state === 'stuck' && !listed.has(instance.id)) {
-      out.changes.push({ type: 'instance_gone', instance: instance.id, at: now.mono });
-    }
+    if (instance.phase.state !== 'stuck') continue;
+    // Docker may have been away while it was to go.
+    if (listed.has(instance.id)) remove(out, instance, 'kill', false);
+    else out.changes.push({ type: 'instance_gone', instance: instance.id, at: now.mono });
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { ObservedContainer } from '../../app/core/inputs.ts';
 import type { ExitEvidence } from '../../app/core/types.ts';
 import { GIB, GPU, host, MIB, model, need, policy, profile } from '../support/model.ts';
 import { DEAD, makeWorld, RESET, type World } from '../support/world.ts';
@@ -581,6 +582,33 @@ describe('an observation', () => {
     world.submit({ type: 'instance_stuck', instance, detail: 'no such luck' });
     assert.deepEqual(world.placements(), ['gpu']);
     world.submit({ type: 'containers_observed', engine: 'local', containers: [] });
+    assert.deepEqual(world.placements(), []);
+  });
+
+  test('removes once more what would not go while Docker was away', () => {
+    const world = makeWorld({ policy: chat, holdRemovals: true });
+    const id = world.request();
+    const instance = world.grantOf(id)?.instance ?? '';
+    world.end(id);
+    world.submit({ type: 'command', id: 1, command: { do: 'unload', model: 'chat' } });
+    world.finishRemoval('stuck');
+    const observed: ObservedContainer = {
+      container: 'c',
+      engine: 'local',
+      model: 'chat',
+      placement: 'gpu',
+      hash: 'chat-gpu',
+      running: false,
+      instance,
+    };
+    const removals = () => world.effects.filter(({ type }) => type === 'remove_instance').length;
+    const before = removals();
+    world.submit({ type: 'containers_observed', engine: 'local', containers: [observed] });
+    assert.equal(removals(), before + 1);
+    world.finishRemoval('stuck');
+    assert.deepEqual(world.placements(), ['gpu'], 'it may fail again');
+    world.submit({ type: 'containers_observed', engine: 'local', containers: [observed] });
+    world.finishRemoval();
     assert.deepEqual(world.placements(), []);
   });
 });
