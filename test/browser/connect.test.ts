@@ -23,8 +23,7 @@ function connect(run: Run, locks: Locks = {}, locale = 'en-GB'): Promise<void> {
 
 const field = (page: Page, label: string) => page.getByRole('textbox', { name: label, exact: true });
 
-for (const { locale, words } of SPOKEN) {
-  const said = words.connect;
+for (const { locale, words, connect: said } of SPOKEN) {
   describe(`the broker on the Connect view (${locale})`, () => {
     it('has its address, port and user, and says where the password stands while the page is open to all', () =>
       connect(

@@ -9,7 +9,7 @@ import type { ScriptedServer } from './support/scripted-server.ts';
 
 const tests = pageTests();
 
-for (const { locale, words, format } of SPOKEN) {
+for (const { locale, words, connect, format } of SPOKEN) {
   describe(`by keyboard alone (${locale})`, () => {
     it('everything is reached, the focus is seen, and no update takes it away', () =>
       home(locale, async (page, server) => {
@@ -40,7 +40,7 @@ for (const { locale, words, format } of SPOKEN) {
           await page.keyboard.press('Tab');
           if (await onChatBox(page)) break;
         }
-        await page.keyboard.type(words.connect.greeting);
+        await page.keyboard.type(connect.greeting);
         await page.keyboard.press('Enter');
         const answer = await server.chat.next();
         answer.head('cpu');

@@ -14,14 +14,14 @@ function locked(run: Run, locks: Locks, locale = 'en-GB'): Promise<void> {
   return tests.useServer(run, { ...locks, browser: { locale } });
 }
 
-for (const { locale, words } of SPOKEN) {
+for (const { locale, words, connect } of SPOKEN) {
   describe(`the chat box of an open page whose models need a key (${locale})`, () => {
     it('asks for the key, sends the question again with it, and forgets it with the tab', () =>
       locked(
         async ({ page }, server) => {
           const key = page.getByLabel(words.chat.keyField);
           await page.goto(server.url);
-          await say(page, words.chat.message, words.connect.greeting);
+          await say(page, words.chat.message, connect.greeting);
           await page.getByText(words.chat.keyNeeded).waitFor();
           assert.ok(await key.evaluate((field) => field === document.activeElement));
           await page.keyboard.type('a guess');
@@ -31,19 +31,19 @@ for (const { locale, words } of SPOKEN) {
           await page.keyboard.press('Enter');
           const first = await server.chat.next();
           assert.deepEqual((first.body as { messages: unknown }).messages, [
-            { role: 'user', content: words.connect.greeting },
+            { role: 'user', content: connect.greeting },
           ]);
           first.head('gpu');
           first.say('One');
           first.finish();
           await page.locator('.turn-meta').waitFor();
           assert.equal(await page.locator('.turn').count(), 1);
-          await say(page, words.chat.message, words.connect.greeting);
+          await say(page, words.chat.message, connect.greeting);
           (await server.chat.next()).fail(503, 'Not now.');
           await page.getByText('Not now.').waitFor();
           assert.deepEqual(await stored(page), []);
           await page.reload();
-          await say(page, words.chat.message, words.connect.greeting);
+          await say(page, words.chat.message, connect.greeting);
           await page.getByText(words.chat.keyNeeded).waitFor();
         },
         { apiKeys: [KEY] },
@@ -55,7 +55,7 @@ for (const { locale, words } of SPOKEN) {
         async ({ page }, server) => {
           const key = page.getByLabel(words.chat.keyField);
           await page.goto(server.url);
-          await say(page, words.chat.message, words.connect.greeting);
+          await say(page, words.chat.message, connect.greeting);
           // A guess is given back every few seconds, so that their number is not fixed.
           for (let guess = 0, status = 401; status === 401; guess++) {
             assert.ok(guess < 50, 'nothing bounds the guesses');

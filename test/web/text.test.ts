@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { DRILL_SCENARIOS } from '../../app/core/drill.ts';
 import { FACT_TYPES, type Fact, type FactType } from '../../app/core/facts.ts';
 import type { Reason } from '../../app/core/types.ts';
+import { loadConnectText } from '../../app/web/text/connect-text.ts';
 import { loadDrillText } from '../../app/web/text/drill-text.ts';
 import type { Text } from '../../app/web/text/en.ts';
 import { createFormat, LANGUAGES, type Language } from '../../app/web/text/format.ts';
@@ -64,6 +65,16 @@ it('drills are said whole in every language', async () => {
   }
 });
 
+it('the Connect view is said whole in every language', async () => {
+  const english = await loadConnectText('en');
+  for (const language of ['ko', 'zh'] as const) {
+    const words = await loadConnectText(language);
+    assert.equal(leaves(words), leaves(english));
+    assert.deepEqual(same(english, words, ''), ['.webui']);
+    if (language === 'zh') assertFullWidth(spoken(words));
+  }
+});
+
 it('a waiting request is said with its place in every language', () => {
   for (const language of LANGUAGES) {
     const { queued } = textOf(language).request;
@@ -108,24 +119,25 @@ function leaves(value: unknown, key = ''): number {
   return Object.entries(value).reduce<number>((sum, [inner, text]) => sum + leaves(text, inner), 0);
 }
 
+function assertFullWidth(chinese: readonly string[]): void {
+  for (const said of chinese) {
+    assert.doesNotMatch(said, /\p{Script=Han} ?[,;:!?]|[,;:!?] ?\p{Script=Han}/u, said);
+  }
+}
+
+/** Paths of plain texts that are the same in both. */
+function same(a: unknown, b: unknown, path: string): string[] {
+  if (typeof a === 'string') return a === b ? [path] : [];
+  if (typeof a !== 'object' || a === null) return [];
+  return Object.entries(a).flatMap(([key, inner]) =>
+    same(inner, (b as Record<string, unknown>)[key], `${path}.${key}`),
+  );
+}
+
 describe('languages', () => {
   it('are whole: no plain text is left in English', () => {
-    const same = (a: unknown, b: unknown, path: string): string[] => {
-      if (typeof a === 'string') return a === b ? [path] : [];
-      if (typeof a !== 'object' || a === null) return [];
-      return Object.entries(a).flatMap(([key, inner]) =>
-        same(inner, (b as Record<string, unknown>)[key], `${path}.${key}`),
-      );
-    };
     // Names are the same in every language.
-    const names = new Set([
-      'events.sentenceGap',
-      'places.gpu',
-      'places.cpu',
-      'modes.gpu',
-      'modes.cpu',
-      'connect.webui',
-    ]);
+    const names = new Set(['events.sentenceGap', 'places.gpu', 'places.cpu', 'modes.gpu', 'modes.cpu']);
     for (const language of ['ko', 'zh'] as const) {
       const left = same(textOf('en'), textOf(language), '').map((path) => path.slice(1));
       assert.deepEqual(
@@ -145,9 +157,7 @@ describe('languages', () => {
   });
   it('use full-width punctuation in Chinese', () => {
     const { facts, problems, errors, ...rest } = textOf('zh');
-    for (const said of [...spoken(rest), ...spoken(errors)]) {
-      assert.doesNotMatch(said, /\p{Script=Han} ?[,;:!?]|[,;:!?] ?\p{Script=Han}/u, said);
-    }
+    assertFullWidth([...spoken(rest), ...spoken(errors)]);
   });
   it('put a space between Han and Latin letters or digits in Chinese', () => {
     const zh = textOf('zh');

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { ConnectView } from '../../core/view.ts';
 import { brokerHost, onlyLocal } from '../logic/connect.ts';
-import { away, text } from '../state/app.ts';
-import { askPassword, type Password } from '../state/connect.ts';
+import { away } from '../state/app.ts';
+import { askPassword, connectText, type Password } from '../state/connect.ts';
 import { CopyField } from './copy-field.tsx';
 import { ErrorText } from './error-text.tsx';
 
@@ -10,7 +10,7 @@ type Broker = NonNullable<ConnectView['broker']>;
 
 /** What Home Assistant's MQTT integration is to be given. `origin`: where others reach this home. */
 export function BrokerCard({ broker, origin }: { broker: Broker | null; origin: string }) {
-  const words = text.value.connect;
+  const words = connectText.value;
   return (
     <section class="card client" aria-labelledby="broker-title">
       <h2 id="broker-title">{words.broker}</h2>
@@ -20,7 +20,7 @@ export function BrokerCard({ broker, origin }: { broker: Broker | null; origin: 
 }
 
 function BrokerFields({ broker, origin }: { broker: Broker; origin: string }) {
-  const words = text.value.connect;
+  const words = connectText.value;
   const external = broker.kind === 'external';
   return (
     <>
@@ -39,7 +39,7 @@ function BrokerFields({ broker, origin }: { broker: Broker; origin: string }) {
 
 /** Shown on wish to who has the admin token; to all others it is said where it stands. */
 function BrokerPassword({ broker }: { broker: Broker }) {
-  const words = text.value.connect;
+  const words = connectText.value;
   const shown = useSignal<Password | null>(null);
   if (!broker.passwordShown) {
     return (

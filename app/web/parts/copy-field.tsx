@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { useId, useRef } from 'preact/hooks';
-import { text } from '../state/app.ts';
+import { connectText } from '../state/connect.ts';
 
 /** A text to copy. Plain HTTP on the LAN has no `navigator.clipboard`: select it and let the browser copy. */
 export function CopyField({ label, value }: { label: string; value: string }) {
-  const words = text.value.connect;
+  const words = connectText.value;
   const field = useRef<HTMLInputElement>(null);
   const copied = useSignal(false);
   const id = useId();

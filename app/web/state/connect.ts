@@ -2,7 +2,12 @@
 import { signal } from '@preact/signals';
 import type { ConnectView } from '../../core/view.ts';
 import { errorOfResponse, ownWords, type ToldError } from '../logic/told-error.ts';
+import { loadConnectText } from '../text/connect-text.ts';
+import { enConnect } from '../text/en-connect.ts';
 import { text } from './app.ts';
+import { rareText } from './rare-text.ts';
+
+export const { words: connectText, follow: followLanguage } = rareText(enConnect, loadConnectText);
 
 /** Null before the first answer. */
 export const connectView = signal<ConnectView | null>(null);

@@ -4,22 +4,11 @@ import type { DrillScenario } from '../../core/drill.ts';
 import type { DrillReport } from '../../core/drill-report.ts';
 import { errorOfResponse, ownWords, type ToldError } from '../logic/told-error.ts';
 import { loadDrillText } from '../text/drill-text.ts';
-import { type DrillText, enDrill } from '../text/en-drill.ts';
-import { away, language, text, view } from './app.ts';
+import { enDrill } from '../text/en-drill.ts';
+import { away, text, view } from './app.ts';
+import { rareText } from './rare-text.ts';
 
-export const drillText = signal<DrillText>(enDrill);
-
-/** Follows the page's language; where the words can't be had, the last ones stay. The returned function ends it. */
-export function followLanguage(): () => void {
-  return effect(() => {
-    const wanted = language.value;
-    loadDrillText(wanted)
-      .then((words) => {
-        if (language.value === wanted) drillText.value = words;
-      })
-      .catch(() => {});
-  });
-}
+export const { words: drillText, follow: followLanguage } = rareText(enDrill, loadDrillText);
 
 /** Newest first; null: not read yet. */
 export const reports = signal<readonly DrillReport[] | null>(null);

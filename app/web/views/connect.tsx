@@ -2,13 +2,14 @@ import { useEffect } from 'preact/hooks';
 import { originFor } from '../logic/connect.ts';
 import { BrokerCard } from '../parts/broker-card.tsx';
 import { CopyField } from '../parts/copy-field.tsx';
-import { away, text, view } from '../state/app.ts';
-import { askConnect, connectView } from '../state/connect.ts';
+import { away, view } from '../state/app.ts';
+import { askConnect, connectText, connectView, followLanguage } from '../state/connect.ts';
 
 /** How programs at home reach the models: one card a client. */
 export function Connect() {
-  const words = text.value.connect;
+  const words = connectText.value;
   const told = connectView.value;
+  useEffect(followLanguage, []);
   useEffect(() => {
     if (!away.value) void askConnect();
   }, [away.value]);
@@ -55,7 +56,7 @@ function curl(base: string, model: string, greeting: string, keyed: boolean): st
 function Key({ says }: { says: string }) {
   return (
     <p class="muted">
-      {text.value.connect.key}: {says}
+      {connectText.value.key}: {says}
     </p>
   );
 }

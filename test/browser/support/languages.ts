@@ -1,5 +1,7 @@
 /** The languages of the page as a browser asks for them, with the page's own words. */
+import { loadConnectText } from '../../../app/web/text/connect-text.ts';
 import type { Text } from '../../../app/web/text/en.ts';
+import type { ConnectText } from '../../../app/web/text/en-connect.ts';
 import { createFormat, type Format, LANGUAGES, type Language } from '../../../app/web/text/format.ts';
 import { loadText } from '../../../app/web/text/text.ts';
 
@@ -8,6 +10,8 @@ export interface Spoken {
   /** As a browser's setting. */
   readonly locale: string;
   readonly words: Text;
+  /** Those of the Connect view. */
+  readonly connect: ConnectText;
   /** Of a home in Korea, as the scripted one is. */
   readonly format: Format;
 }
@@ -19,6 +23,7 @@ export const SPOKEN: readonly Spoken[] = await Promise.all(
     language,
     locale: LOCALES[language],
     words: await loadText(language),
+    connect: await loadConnectText(language),
     format: createFormat(language, 9 * 60),
   })),
 );

@@ -1,0 +1,41 @@
+/** Chinese of the Connect view. */
+import type { ConnectText } from './en-connect.ts';
+
+export const zhConnect: ConnectText = {
+  title: '连接',
+  intro: '家里的所有程序都用同一个地址。Llamastead 会唤醒模型，并在 GPU 出现问题时转移请求。',
+  address: '地址',
+  copy: '复制',
+  copied: '已复制',
+  copyOf: (what) => `复制：${what}`,
+  modelName: '模型名称',
+  key: 'API 密钥',
+  keyAny: '任意文字；未设置密钥时不检查',
+  keyNeeded: 'llamastead.yaml 中 security.apiKeys 下的一个密钥',
+  broker: '通过 MQTT 连接 Home Assistant',
+  brokerHelp:
+    '显示 Llamastead 的运行情况，并可用自动化来控制。在“设置 > 设备与服务 > 添加集成”中选择 MQTT，然后填写以下内容。',
+  brokerExternal: 'Llamastead 会通知您自己的代理。请把 Home Assistant 连接到同一个代理，设备会自动出现。',
+  brokerOff: 'llamastead.yaml 中已关闭 MQTT。',
+  brokerDown: '代理现在没有响应。',
+  brokerLocal: '由于 mqtt.embedded.host 的设置，只有本机的程序可以连接此代理。',
+  brokerHost: '代理',
+  brokerPort: '端口',
+  brokerUser: '用户名',
+  brokerPassword: '密码',
+  passwordConfigured: '即 llamastead.yaml 中 mqtt.embedded.password 的值。',
+  passwordIn: (file) =>
+    `首次启动时已生成，位于 ${file} 的 brokerPassword。用 security.adminToken 锁定页面后，可在此处查看。`,
+  showPassword: '显示密码',
+  hidePassword: '隐藏密码',
+  openai: 'OpenAI SDK 和兼容应用',
+  openaiHelp: '请设置基础 URL 和模型名称。',
+  webui: 'Open WebUI',
+  webuiHelp: '在“设置 > 连接 > OpenAI API”中添加这个 URL。',
+  homeAssistant: '通过 llama.cpp 集成连接 Home Assistant',
+  homeAssistantHelp: '在“设置 > 设备与服务 > 添加集成”中选择 llama.cpp，然后填写这个 URL。',
+  curl: '终端',
+  curlHelp: '请粘贴到终端。',
+  greeting: '你好！',
+  noModel: '模型名称',
+};
