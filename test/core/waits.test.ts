@@ -97,6 +97,16 @@ describe('the wait in the line', () => {
     assert.equal(backInMs(world.loop.state, both, world.now()), 12_000);
   });
 
+  test('is that of the GPU where it is back before the CPU', () => {
+    const both = model('chat');
+    const world = makeWorld({
+      policy: policy([both], { failover: { resume: 'never', returnAfterMs: 500 } }),
+      startFails: () => ({ ...DEAD, log: ['CUDA error: out of memory'] }),
+    });
+    world.request({ deadlineMs: 100 });
+    assert.equal(waitMs(world, both, 0), 10_500);
+  });
+
   test('is that of the CPU where the mode allows nothing', () => {
     const off = model('chat', { mode: 'off' });
     assert.equal(waitMs(makeWorld({ policy: policy([off]) }), off, 0), 10_000);
