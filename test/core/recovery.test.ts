@@ -154,9 +154,39 @@ describe('after the GPU ran out of memory while it answered', () => {
     world.submit({ type: 'command', id: 1, command: { do: 'restart', model: 'chat' } });
     untilGpuStarts(world);
     assert.equal(gpuStarts(world).at(-1)?.profile.parallel, 2);
-    assert.equal(world.facts.findLast((fact) => fact.type === 'setting_changed')?.value, 2);
+    const told = world.facts.findLast((fact) => fact.type === 'setting_changed');
+    assert.equal(told?.value, 2);
+    assert.equal(told?.reason, undefined);
     assert.deepEqual(view(world).problems, []);
     assert.equal(view(world).models[0]?.reduced, null);
+  });
+
+  test('a restart of another model leaves it as it is', () => {
+    const other = model('other', { profiles: { cpu: profile('other', 'cpu') } });
+    const world = makeWorld({ policy: policy([roomy(2, 4096), other]), evidence: () => OOM });
+    failOnGpu(world);
+    world.submit({ type: 'command', id: 1, command: { do: 'restart', model: 'other' } });
+    untilGpuStarts(world);
+    assert.equal(gpuStarts(world).at(-1)?.profile.parallel, 1);
+    assert.equal(world.facts.filter((fact) => fact.type === 'setting_changed').length, 1);
+  });
+
+  test('what was made from another definition, or of a model that is no more, says nothing', () => {
+    const definitions = [
+      model('chat', {
+        profiles: { gpu: profile('chat', 'gpu', { parallel: 3, hash: 'new' }), cpu: profile('chat', 'cpu') },
+      }),
+      model('other'),
+    ];
+    for (const definition of definitions) {
+      const world = makeWorld({ policy: policy([roomy(2, 4096)]), evidence: () => OOM });
+      const id = world.request();
+      assert.equal(world.grantOf(id)?.placement, 'gpu');
+      world.submit({ type: 'configured', policy: policy([definition]), why: 'reload' });
+      world.end(id, RESET);
+      assert.equal(world.loop.state.reductions.size, 0);
+      assert.equal(world.factTypes().includes('setting_changed'), false);
+    }
   });
 
   test('another configuration is taken as it is, at once', () => {
