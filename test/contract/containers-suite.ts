@@ -15,6 +15,7 @@ import { homeOn, planFor, SOFTWARE_GPU } from '../support/containers/bench.ts';
 import { deferred } from '../support/defer.ts';
 
 const MIB = 1024 * 1024;
+const AT_ONCE = 4;
 
 export function containersContract(name: string, engine: () => BenchEngine, timeout: number): void {
   const home = async (t: TestContext, defer = deferred(t)): Promise<Home> => {
@@ -24,7 +25,8 @@ export function containersContract(name: string, engine: () => BenchEngine, time
     return made;
   };
 
-  describe(`Containers on ${name}`, { timeout }, () => {
+  // Each has a home of its own, so they do not meet; most of their time they wait for Docker.
+  describe(`Containers on ${name}`, { timeout, concurrency: AT_ONCE }, () => {
     test('a started instance has answered, has an address and shows where it was placed', async (t) => {
       const { containers, docker } = await home(t);
       const started = good(await containers.start(planFor(engine(), 'i1')));

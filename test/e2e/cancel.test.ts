@@ -53,7 +53,7 @@ async function atRest(): Promise<void> {
 
 /** Waits for the slots to be free; only so many requests were begun since `before`. */
 async function freed(of: Instance, before: number, begun: number): Promise<void> {
-  await until(async () => (await of.busy()) === 0);
+  await until(of.isFree);
   await atRest();
   assert.equal((await of.tasks()) - before, begun);
 }
@@ -156,7 +156,7 @@ test('while another instance goes on with the text of one that died', async () =
   await reply.until('attempt=2 placement=cpu');
   reply.leave();
   const cpu = await instanceOf(home, 'both', 'cpu');
-  await until(async () => (await cpu.busy()) === 0);
+  await until(cpu.isFree);
   await atRest();
   const begun = await cpu.tasks();
   // Its own probe, and the text where the client was still there when it was sent.

@@ -13,6 +13,11 @@ export interface Slot {
 export interface Instance {
   slots(): Promise<Slot[]>;
   busy(): Promise<number>;
+  /**
+   * Whether it works on nothing. Its log is asked first: llama-server looks whether the client of an answer that has
+   * not begun is still there only after a second without any result, and `/slots` is one.
+   */
+  isFree(): Promise<boolean>;
   /** Requests that it began to work on, from its log. */
   tasks(): Promise<number>;
 }
@@ -36,13 +41,17 @@ export async function instanceOf(
   const url = `http://${host}:${env.get('LLAMA_ARG_PORT')}/slots`;
   const headers = { Authorization: `Bearer ${env.get('LLAMA_API_KEY')}` };
   const slots = async () => JSON.parse((await get(url, headers)).text()) as Slot[];
+  const busy = async () => (await slots()).filter((slot) => slot.is_processing).length;
+  const told = async (what: RegExp) =>
+    (await logOf(controller.bench.socket, container)).match(what)?.length ?? 0;
   return {
     slots,
-    busy: async () => (await slots()).filter((slot) => slot.is_processing).length,
-    async tasks() {
-      const log = await logOf(controller.bench.socket, container);
-      return log.match(/processing task/g)?.length ?? 0;
+    busy,
+    async isFree() {
+      const ended = await told(/stop processing/g);
+      return ended === (await told(/processing task/g)) && (await busy()) === 0;
     },
+    tasks: () => told(/processing task/g),
   };
 }
 
