@@ -4,9 +4,13 @@ import { after, before, test } from 'node:test';
 import { parseCommand, runCommand } from '../../app/cli.ts';
 import type { DrillScenario } from '../../app/core/drill.ts';
 import type { DrillReport } from '../../app/core/drill-report.ts';
+import { answerReader } from '../../app/inspect/drill/answer.ts';
+import { drillBody } from '../../app/inspect/drill/bodies.ts';
 import { ensureBench } from '../home/bench.ts';
+import { CALLING_TEMPLATE } from '../support/tool-template.ts';
 import { chat } from './support/chat.ts';
 import { type Controller, startController } from './support/controller.ts';
+import { running } from './support/wait.ts';
 
 let home: Controller;
 let stranger: string;
@@ -20,6 +24,7 @@ before(async () => {
     models: {
       tiny: { file: 'tiny.gguf', context: 2048, parallel: 2 },
       second: { file: 'tiny.gguf', context: 2048, placements: ['cpu'] },
+      caller: { file: 'tiny.gguf', context: 2048, env: { LLAMA_ARG_CHAT_TEMPLATE: CALLING_TEMPLATE } },
     },
   });
   stranger = await home.docker('run', '-d', '--entrypoint', 'sleep', images.cpu, '1000');
@@ -29,6 +34,10 @@ after(async () => {
   await home.docker('rm', '-f', stranger);
   await home.close();
 });
+
+const TOOL_REQUEST = JSON.parse(
+  drillBody('tool_call', { model: '', stream: true, tokens: 300, context: 0 }),
+) as Record<string, unknown>;
 
 async function drill(scenario: DrillScenario, model = 'tiny'): Promise<DrillReport> {
   const response = await home.post('/admin/drill', { scenario, model });
@@ -109,6 +118,48 @@ test("tools: a model that makes no calls is not applicable, and its request's en
   assert.equal(report.verdict, 'not_applicable', JSON.stringify(report));
   assert.match(report.why, /no tool call/);
   assert.ok(report.rounds.every(({ outcome }) => outcome !== 'broken'));
+});
+
+test('tools: a call that was forwarded is not made again, one that was not comes whole from the CPU', async () => {
+  const report = await drill('tools', 'caller');
+  const shown = JSON.stringify(report, null, 1);
+  assert.equal(report.verdict, 'passed', shown);
+  assert.deepEqual(
+    report.rounds.map(({ stream, outcome, toolCalls, attempts, to }) => [
+      stream,
+      outcome,
+      toolCalls,
+      attempts,
+      to,
+    ]),
+    [
+      [false, 'moved', 1, 2, 'cpu'],
+      [true, 'error', 1, 1, 'cpu'],
+    ],
+    shown,
+  );
+});
+
+test('a stream whose GPU dies before its tool call gets one call, from the CPU', async () => {
+  await chat(home, { model: 'caller' });
+  const victim = await home.container('caller', 'gpu');
+  const id = 'before-the-call';
+  // A prompt that takes its time to be read.
+  const asked = {
+    ...TOOL_REQUEST,
+    model: 'caller',
+    messages: [{ role: 'user', content: 'light '.repeat(200) }],
+  };
+  const response = home.post('/v1/chat/completions', asked, { 'x-request-id': id });
+  await running(home, id);
+  await home.docker('kill', victim);
+  const stream = await response;
+  const reader = answerReader(stream.status, true);
+  reader.take(await stream.text());
+  const { end, toolCalls } = reader.seen(true);
+  assert.deepEqual([end, toolCalls], ['whole', 1]);
+  assert.equal(stream.headers.get('llamastead-placement'), 'cpu');
+  assert.equal(stream.headers.get('llamastead-attempts'), '2');
 });
 
 test("long-prompt and image: the backend's own error passes on, and nothing dies", async () => {
