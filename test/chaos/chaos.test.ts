@@ -1,8 +1,13 @@
 /** Two minutes of chaos; `npm run chaos -- --minutes N --seed S` runs longer and with another chance. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { report } from './report.ts';
 import { runChaos } from './run.ts';
+
+/** For handles to close by themselves after a run that failed. */
+const EXIT_MS = 10_000;
+
+after(() => setTimeout(() => process.exit(), EXIT_MS).unref());
 
 test('clients of every kind get one end each, whatever dies under them', async (context) => {
   const options = { minutes: 2, seed: Math.floor(Math.random() * 2 ** 31), clients: 20 };

@@ -6,21 +6,29 @@ import { type NewerEngine, startNewerEngine } from '../support/newer-engine/newe
 import { type ChaosBroker, startBroker } from './faults/broker.ts';
 import type { Victims } from './faults/faults.ts';
 import { type ServerLogs, serverLogs } from './faults/server-logs.ts';
+import { within } from './within.ts';
 
 export interface ChaosHome {
   readonly controller: Controller;
   readonly broker: ChaosBroker;
   readonly logs: ServerLogs;
-  readonly victims: Victims;
+  readonly victims: Omit<Victims, 'inTheMiddleOfAText'>;
   /** When the controller was away, in milliseconds of `performance.now()`. */
   readonly deaths: readonly { readonly from: number; readonly to: number }[];
   /** Resident bytes of the controller now. */
   memory(): Promise<number>;
+  /** @throws AggregateError with each part that did not end by itself */
   close(): Promise<void>;
 }
 
 const HOME = 'chaos';
-const SINGLE = { file: 'tiny.gguf', context: 1024, parallel: 1 };
+const SINGLE = { file: 'tiny.gguf', context: 2048, parallel: 1 };
+/** For one part of the home to end. */
+const CLOSE_MS = 30_000;
+/** Of the controller's log, in a failure. */
+const LAST_WORDS = 3000;
+/** How often new containers are looked for. */
+const LOOK_MS = 200;
 
 /** Models by name: what a resumed stream is compared with has one slot, so that batches do not change its text. */
 export const MODELS = {
@@ -29,6 +37,11 @@ export const MODELS = {
   shared: { ...SINGLE, parallel: 4 },
   'cpu-only': { ...SINGLE, placements: ['cpu'] },
 };
+
+/** Whether an instance of the model answers one request at a time. */
+export function oneSlot(model: string): boolean {
+  return Object.entries(MODELS).some(([name, { parallel }]) => name === model && parallel === 1);
+}
 
 export async function startHome(): Promise<ChaosHome> {
   const bench = await ensureBench();
@@ -46,7 +59,7 @@ export async function startHome(): Promise<ChaosHome> {
     own,
   );
   const logs = serverLogs(engine.docker);
-  const following = setInterval(() => void controller.instances().then(logs.follow, () => undefined), 200);
+  const stopFollowing = followLogs(controller, logs);
   const deaths: { from: number; to: number }[] = [];
   return {
     controller,
@@ -71,12 +84,42 @@ export async function startHome(): Promise<ChaosHome> {
     },
     memory: () => residentBytes(controller.pid()),
     async close() {
-      clearInterval(following);
+      stopFollowing();
       logs.close();
-      await controller.close();
-      await broker.close();
-      await engine.stop();
+      const failures = await inTurn({
+        'the end of the controller': () => controller.close(),
+        'the end of the broker': () => broker.close(),
+        'the end of the engine': () => engine.stop(),
+      });
+      if (failures.length === 0) return;
+      await controller.kill('SIGKILL');
+      const words = controller.log().slice(-LAST_WORDS);
+      throw new AggregateError(failures, `${failures.join('\n')}\nthe controller's last words:\n${words}`);
     },
+  };
+}
+
+/** Each one gets its turn, whatever became of those before. */
+async function inTurn(ends: Readonly<Record<string, () => Promise<void>>>): Promise<readonly unknown[]> {
+  const failures: unknown[] = [];
+  for (const [what, end] of Object.entries(ends)) {
+    await within(CLOSE_MS, what, end()).catch((error: unknown) => failures.push(error));
+  }
+  return failures;
+}
+
+/** Looks for containers one time after the other: an engine that does not answer is not asked again. */
+function followLogs(controller: Controller, logs: ServerLogs): () => void {
+  let timer: NodeJS.Timeout;
+  let stopped = false;
+  const look = async () => {
+    await controller.instances().then(logs.follow, () => undefined);
+    if (!stopped) timer = setTimeout(look, LOOK_MS);
+  };
+  timer = setTimeout(look, LOOK_MS);
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
   };
 }
 

@@ -3,12 +3,16 @@ import { chaosOptions } from './options.ts';
 import { report } from './report.ts';
 import { runChaos } from './run.ts';
 
-try {
+async function main(): Promise<number> {
   const options = chaosOptions(process.argv.slice(2));
-  const run = await runChaos(options, (line) => process.stderr.write(`  ${line}\n`));
+  const run = await runChaos(options, (line) => process.stderr.write(`${line}\n`));
   process.stdout.write(`${report(options, run)}\n`);
-  process.exitCode = run.findings.length === 0 ? 0 : 1;
-} catch (error) {
-  process.stderr.write(`✗ ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 2;
+  return run.findings.length === 0 ? 0 : 1;
 }
+
+const code = await main().catch((error: unknown) => {
+  process.stderr.write(`✗ ${error instanceof Error ? error.message : String(error)}\n`);
+  return 2;
+});
+// What a failed run left open must not hold the process.
+process.stdout.write('', () => process.exit(code));

@@ -12,7 +12,8 @@ export function report({ minutes, seed, clients }: ChaosOptions, run: Run): stri
     `${minutes} min, seed ${seed}, ${clients} clients: ${run.requests} requests, ${run.strikes.length} faults`,
     `  ends: ${counted(run.outcomes)}`,
     `  faults: ${counted(faults)}`,
-    `  streams that changed their placement: ${run.moved}, with ${run.seams} seams that were compared`,
+    `  streams that changed their placement: ${run.moved}, with ${run.seams.met} seams in a text`,
+    `  seams compared: ${run.seams.compared}, and ${run.seams.begins} texts before one`,
     `  controller's memory: ${mib(first)} at first, ${mib(last)} at last, ${mib(most)} at most`,
     run.findings.length === 0 ? '  every promise kept' : `  ${run.findings.length} promises broken:`,
     ...run.findings

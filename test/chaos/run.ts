@@ -1,81 +1,177 @@
 /** A run: clients and faults at once, then rest, then the checks. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { View } from '../../app/core/view.ts';
-import { until } from '../support/until.ts';
 import { check, type Verdict } from './check/check.ts';
 import type { Finding } from './check/finding.ts';
-import { checkSeams, seamsOf } from './check/seams.ts';
+import { checkSeams, type SeamCounts } from './check/seams.ts';
 import { busySlots } from './check/slots.ts';
-import { startCrowd } from './clients/crowd.ts';
+import { type Crowd, startCrowd } from './clients/crowd.ts';
+import { heal } from './faults/faults.ts';
+import { streamingInstance } from './faults/streaming.ts';
 import { type Strike, strikeUntil } from './faults/strike.ts';
-import { type ChaosHome, MODELS, startHome } from './home.ts';
+import { type ChaosHome, startHome } from './home.ts';
 import type { ChaosOptions } from './options.ts';
 import { randomFrom } from './random.ts';
+import { within } from './within.ts';
 
 export interface Run extends Verdict {
   readonly requests: number;
   readonly strikes: readonly Strike[];
   /** Resident bytes of the controller: at the start of the load, at its end, at most. */
   readonly memory: { readonly first: number; readonly last: number; readonly most: number };
-  /** Streams that changed their placement, and seams in their text that were compared. */
+  /** Streams that changed their placement. */
   readonly moved: number;
-  readonly seams: number;
+  readonly seams: SeamCounts;
 }
 
+const MINUTE = 60_000;
+/** A model of one slot has a short line, so that its long texts get their turn. */
+const STORY_MODELS = ['single', 'alone'];
+const MIX = ['shared', 'shared', 'shared', 'shared', 'shared', 'cpu-only', ...STORY_MODELS];
 const MEMORY_EVERY_MS = 1000;
+/** After the last strike, for everything; the end of the home has a minute of its own. */
+const AFTER_MS = 4 * MINUTE;
+const CLOSE_MS = MINUTE;
+const REST_MS = MINUTE;
+const LOOK_MS = 100;
+/** Of the time after the last strike, for asking again. */
+const SEAMS_MS = 2 * MINUTE;
+/** So long a run meets seams for sure. */
+const SURE_OF_SEAMS_MINUTES = 10;
 
-/** @param told lines for a person who watches */
+/** What the run is at, for the one who asks why it does not end. */
+interface Progress {
+  at: string;
+  unfinished(): string;
+}
+
+/**
+ * Ends, well or with an error, within `minutes` + 5.
+ * @param told lines for a person who watches
+ * @throws Error that says what did not end
+ */
 export async function runChaos(options: ChaosOptions, told: (line: string) => void): Promise<Run> {
+  const progress: Progress = { at: 'the start of the home', unfinished: () => '' };
+  const limit = options.minutes * MINUTE + AFTER_MS;
+  const open = () => `it was at: ${progress.at}\n${progress.unfinished()}`;
+  const end = performance.now() + limit;
+  const home = await within(limit, 'the start of the home', startHome());
+  const work = within(end - performance.now(), 'the run', runIn(home, options, progress, told), open);
+  const [run] = await Promise.allSettled([work]);
+  // Its failure must not hide that of the run.
+  const [closed] = await Promise.allSettled([within(CLOSE_MS, 'the end of the home', home.close())]);
+  if (run.status === 'fulfilled' && closed.status === 'fulfilled') return run.value;
+  const failures = [run, closed].flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  throw new AggregateError(failures, failures.join('\n'));
+}
+
+async function runIn(
+  home: ChaosHome,
+  options: ChaosOptions,
+  progress: Progress,
+  told: (line: string) => void,
+): Promise<Run> {
   const random = randomFrom(options.seed);
-  const home = await startHome();
-  try {
-    const crowd = startCrowd({
-      url: home.controller.url,
-      clients: options.clients,
-      models: Object.keys(MODELS),
-      random: random.branch(),
-    });
-    const memory: number[] = [];
-    const sample = () =>
-      home.memory().then(
-        (bytes) => memory.push(bytes),
-        () => undefined,
-      );
-    const sampling = setInterval(() => void sample(), MEMORY_EVERY_MS);
-    const end = performance.now() + options.minutes * 60_000;
-    const strikes = await strikeUntil(end, home.victims, random.branch(), ({ fault, hit, from, to }) =>
-      told(`${fault}: ${hit} (${Math.round(to - from)} ms)`),
-    );
-    const transcripts = await crowd.stop();
-    clearInterval(sampling);
-    const last = await rest(home);
-    const { deaths, broker } = home;
-    const verdict = check({ transcripts, deaths, told: broker.facts, newest: last.seq });
-    const busy = await busySlots(home);
-    const seams = seamsOf(transcripts);
-    const wrong = await checkSeams(home.controller, seams);
-    const findings = [...verdict.findings, ...leftOver(last), ...busy, ...wrong];
-    return {
-      ...verdict,
-      findings,
-      strikes,
-      requests: transcripts.length,
-      memory: { first: memory[0] ?? 0, last: memory.at(-1) ?? 0, most: Math.max(...memory) },
-      moved: transcripts.filter(({ raw }) => raw.includes(': llamastead attempt=')).length,
-      seams: seams.length,
-    };
-  } finally {
-    await home.close();
+  const crowd = startCrowd({
+    url: home.controller.url,
+    clients: options.clients,
+    models: MIX,
+    storyModels: STORY_MODELS,
+    random: random.branch(),
+  });
+  const begun = performance.now();
+  const stage = (at: string) => {
+    progress.at = at;
+    told(`${Math.round((performance.now() - begun) / 1000)} s: ${at}`);
+  };
+  progress.unfinished = () => unfinishedOf(crowd);
+  stage('clients and faults');
+  const memory = sampled(home);
+  const end = performance.now() + options.minutes * MINUTE;
+  const seen = new Map<string, string>();
+  const victims = {
+    ...home.victims,
+    async inTheMiddleOfAText(pieces: number) {
+      const found = await streamingInstance(home.controller, crowd.unfinished, pieces);
+      if (found === null) return null;
+      seen.set(found.request, found.placement);
+      return found.container;
+    },
+  };
+  const strikes = await strikeUntil(end, victims, random.branch(), ({ fault, hit, from, to }) =>
+    told(`  ${fault}: ${hit ?? 'nothing to hit'} (${Math.round(to - from)} ms)`),
+  ).finally(crowd.stop);
+  stage('the ends of the last requests');
+  const transcripts = await crowd.stop();
+  (await import('node:fs')).writeFileSync('/tmp/seams-transcripts.json', JSON.stringify(transcripts));
+  const samples = memory.stop();
+  stage('rest');
+  const last = await rest(home);
+  const { deaths, broker, controller } = home;
+  const verdict = check({ transcripts, deaths, told: broker.facts, newest: last.seq });
+  await heal(home.victims);
+  stage('slots');
+  const busy = await busySlots(home);
+  stage('seams');
+  const seams = await checkSeams(controller, transcripts, seen, performance.now() + SEAMS_MS);
+  const findings = [...verdict.findings, ...leftOver(last), ...busy, ...seams.findings];
+  if (seams.compared === 0 && options.minutes >= SURE_OF_SEAMS_MINUTES) {
+    findings.push({ rule: 'seams are compared', request: '', what: `none of ${seams.met} was` });
   }
+  return {
+    ...verdict,
+    findings,
+    strikes,
+    requests: transcripts.length,
+    memory: { first: samples[0] ?? 0, last: samples.at(-1) ?? 0, most: Math.max(...samples) },
+    moved: transcripts.filter(({ raw }) => raw.includes(': llamastead attempt=')).length,
+    seams,
+  };
+}
+
+function unfinishedOf(crowd: Crowd): string {
+  const now = performance.now();
+  return crowd
+    .unfinished()
+    .map(({ id, plan, sentAt, bytes }) => {
+      const seconds = Math.round((now - sentAt) / 1000);
+      return `  ${id}, ${plan.kind}, ${plan.body['model']}: for ${seconds} s, ${bytes} bytes`;
+    })
+    .join('\n');
+}
+
+function sampled(home: ChaosHome): { stop(): readonly number[] } {
+  const samples: number[] = [];
+  const sample = () =>
+    home.memory().then(
+      (bytes) => samples.push(bytes),
+      () => undefined,
+    );
+  const timer = setInterval(() => void sample(), MEMORY_EVERY_MS);
+  return {
+    stop() {
+      clearInterval(timer);
+      return samples;
+    },
+  };
 }
 
 /** Waits until nothing waits or runs and every fact has reached the broker. */
 async function rest({ controller, broker }: ChaosHome): Promise<View> {
   let view = await controller.state();
-  await until(async () => {
+  const told = () => broker.facts.at(-1)?.seq ?? 0;
+  const end = performance.now() + REST_MS;
+  while (view.leases > 0 || view.queue > 0 || told() < view.seq) {
+    if (performance.now() > end) {
+      const { leases, queue, seq, requests } = view;
+      throw new Error(
+        `no rest within ${REST_MS / 1000} s: ${leases} leases, ${queue} waiting, fact ${told()} of ${seq} told\n` +
+          requests.map((one) => `  ${JSON.stringify(one)}`).join('\n'),
+      );
+    }
+    await pause(LOOK_MS);
     view = await controller.state();
-    const idle = view.leases === 0 && view.queue === 0;
-    return idle && (broker.facts.at(-1)?.seq ?? 0) >= view.seq;
-  });
+  }
   return view;
 }
 

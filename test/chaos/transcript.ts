@@ -17,9 +17,10 @@ export interface Transcript {
 
 /**
  * How the connection ended: `whole` by the server, as HTTP says an answer ends; `left` by the client itself;
- * `broken` otherwise.
+ * `hung`: not at all, for longer than anything takes; `broken` otherwise.
  */
 export type End =
   | { readonly kind: 'whole' }
   | { readonly kind: 'left'; readonly why: string }
+  | { readonly kind: 'hung'; readonly seconds: number }
   | { readonly kind: 'broken'; readonly error: string };

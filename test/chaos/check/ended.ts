@@ -24,6 +24,7 @@ export function judgeEnd(
   const { end, status } = transcript;
   const wrong = (what: string): Finding => ({ rule: 'each request ends once', request: transcript.id, what });
   if (end.kind === 'left') return 'left';
+  if (end.kind === 'hung') return wrong(`no end after ${end.seconds} s: ${transcript.raw.slice(-100)}`);
   if (end.kind === 'broken') {
     const died = deaths.some(({ from, to }) => from <= transcript.endedAt && transcript.sentAt <= to);
     return died ? 'cut by the death of the controller' : wrong(`the connection broke: ${end.error}`);

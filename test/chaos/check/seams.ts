@@ -1,90 +1,71 @@
 /**
- * What follows a seam is what the placement would have said by itself: the same resume request, built here anew
- * from what the client saw and sent straight to the llama-server, gives the same text. Only where an instance
- * has one slot: batches of several change the arithmetic.
+ * What the client saw before a seam and after it is what the placements say by themselves: the same requests, built
+ * here anew from what the client saw and sent straight to the llama-servers, give the same texts. Only where an
+ * instance has one slot: batches of several change the arithmetic.
  */
 import type { Controller } from '../../e2e/support/controller.ts';
-import { MODELS } from '../home.ts';
+import { oneSlot } from '../home.ts';
 import type { Transcript } from '../transcript.ts';
+import { within } from '../within.ts';
+import { type Server, textAgain } from './again.ts';
+import { claimsOf, judge } from './claims.ts';
 import type { Finding } from './finding.ts';
 import { serverOf } from './slots.ts';
-import { readEvents, textOf } from './stream.ts';
 
-export interface Seam {
-  readonly transcript: Transcript;
-  readonly model: string;
-  readonly placement: string;
-  readonly before: string;
-  readonly after: string;
+export interface SeamCounts {
+  /** Seams with text on both sides, in streams of all models. */
+  readonly met: number;
+  /** Of them, those whose text after the seam was asked for again. */
+  readonly compared: number;
+  /** Texts before a first seam that were asked for again. */
+  readonly begins: number;
+  readonly findings: readonly Finding[];
 }
 
-/** The seams that can be compared, in streams that ended well. */
-export function seamsOf(transcripts: readonly Transcript[]): readonly Seam[] {
-  return transcripts.flatMap((transcript) => {
-    const { events } = readEvents(transcript.raw);
-    const at = events.findIndex(({ comments }) =>
-      comments.some((text) => text.startsWith('llamastead attempt=')),
-    );
-    const placement = /placement=(\w+)/.exec(events[at]?.comments.join(' ') ?? '')?.[1];
-    const done = events.some(({ data }) => data === '[DONE]');
-    const model = String(transcript.body['model']);
-    const single = Object.entries(MODELS).some(([name, { parallel }]) => name === model && parallel === 1);
-    if (placement === undefined || !done || !single) return [];
-    const before = textOf(events.slice(0, at));
-    if (before === '') return [];
-    return [{ transcript, model, placement, before, after: textOf(events.slice(at)) }];
-  });
-}
+const LOAD_MS = 60_000;
 
-/** Sends each resume request again, to the placement that answered it. */
-export async function checkSeams(home: Controller, seams: readonly Seam[]): Promise<Finding[]> {
-  const found: Finding[] = [];
-  for (const { model, placement } of placementsOf(seams)) {
-    await loaded(home, model, placement);
-    const server = await serverOf(home.docker, await home.container(model, placement));
-    for (const seam of seams.filter((one) => one.model === model && one.placement === placement)) {
-      const expected = await again(server, seam);
-      if (expected === seam.after) continue;
-      const what = `${JSON.stringify(seam.after.slice(0, 80))}, not ${JSON.stringify(expected.slice(0, 80))}`;
-      found.push({ rule: 'a seam is right', request: seam.transcript.id, what });
+/**
+ * @param seen the placements that requests were cut on, by their ids
+ * @param until milliseconds of `performance.now()`: what is not asked by then stays uncompared
+ * @throws Error where a placement can not be asked
+ */
+export async function checkSeams(
+  home: Controller,
+  transcripts: readonly Transcript[],
+  seen: ReadonlyMap<string, string>,
+  until: number,
+): Promise<SeamCounts> {
+  const all = transcripts.flatMap((transcript) => claimsOf(transcript, seen));
+  const claims = all.filter(({ model }) => oneSlot(model));
+  const groups = [...Map.groupBy(claims, ({ model, placement }) => `${model} ${placement}`).values()];
+  const findings: Finding[] = [];
+  let compared = 0;
+  let begins = 0;
+  for (const [index, group] of groups.entries()) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const server = await loaded(home, first.model, first.placement);
+    // Each group gets its part of the time that is left.
+    const share = performance.now() + (until - performance.now()) / (groups.length - index);
+    for (const claim of group) {
+      if (performance.now() > share) break;
+      findings.push(...judge(claim, await textAgain(server, claim.transcript.body, claim.before)));
+      if (claim.before === '') begins += 1;
+      else compared += 1;
     }
   }
-  return found;
+  return { met: all.filter(({ before }) => before !== '').length, compared, begins, findings };
 }
 
-function placementsOf(seams: readonly Seam[]): { model: string; placement: string }[] {
-  const keys = new Map(seams.map(({ model, placement }) => [`${model} ${placement}`, { model, placement }]));
-  return [...keys.values()];
-}
-
-async function loaded(home: Controller, model: string, placement: string): Promise<void> {
+/** Made anew, so that nothing is left of what was done to the instance. */
+async function loaded(home: Controller, model: string, placement: string): Promise<Server> {
   for (const [path, body] of [
+    [`/admin/models/${model}/unload?wait=1`, {}],
     [`/admin/models/${model}/mode?wait=1`, { mode: placement }],
     [`/admin/models/${model}/load?wait=1`, {}],
   ] as const) {
-    const answer = await home.post(path, body);
+    const answer = await within(LOAD_MS, path, home.post(path, body));
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
   }
-}
-
-async function again(server: { url: string; key: string }, { transcript, before }: Seam): Promise<string> {
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${server.key}` };
-  const post = async (path: string, body: unknown) => {
-    const answer = await fetch(`${server.url}${path}`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    });
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    return answer.text();
-  };
-  const { tokens } = JSON.parse(await post('/tokenize', { content: before })) as { tokens: number[] };
-  const { body } = transcript;
-  const raw = await post('/v1/chat/completions', {
-    ...body,
-    messages: [...(body['messages'] as unknown[]), { role: 'assistant', content: before }],
-    max_tokens: Number(body['max_tokens']) - tokens.length,
-    cache_prompt: false,
-  });
-  return textOf(readEvents(raw).events);
+  return serverOf(home.docker, await home.container(model, placement));
 }

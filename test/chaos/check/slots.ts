@@ -7,29 +7,30 @@ import type { Finding } from './finding.ts';
 const PATIENCE_MS = 20_000;
 /** Seldom: a server that is asked often does not see it. */
 const LOOK_MS = 2_500;
+const ANSWER_MS = 5_000;
 
 export async function busySlots({ controller }: ChaosHome): Promise<Finding[]> {
   const found: Finding[] = [];
   for (const container of await controller.running()) {
     const deadline = performance.now() + PATIENCE_MS;
-    let busy = await busyOf(controller, container);
-    while (busy > 0 && performance.now() < deadline) {
+    let state = await stateOf(controller, container);
+    while (state !== null && performance.now() < deadline) {
       await pause(LOOK_MS);
-      busy = await busyOf(controller, container);
+      state = await stateOf(controller, container);
     }
-    if (busy > 0)
-      found.push({ rule: 'slots are free at the end', request: '', what: `${container}: ${busy} busy` });
+    if (state !== null)
+      found.push({ rule: 'slots are free at the end', request: '', what: `${container}: ${state}` });
   }
   return found;
 }
 
-/** Busy slots of an instance; none once it has gone, as one does that was replaced. */
-async function busyOf(controller: ChaosHome['controller'], container: string): Promise<number> {
+/** What is wrong with an instance's slots; null: nothing, or it has gone, as one does that was replaced. */
+async function stateOf(controller: ChaosHome['controller'], container: string): Promise<string | null> {
   try {
-    return (await slots(controller, container)).filter((slot) => slot.is_processing).length;
+    const busy = (await slots(controller, container)).filter((slot) => slot.is_processing).length;
+    return busy > 0 ? `${busy} busy` : null;
   } catch (error) {
-    if ((await controller.running()).includes(container)) throw error;
-    return 0;
+    return (await controller.running()).includes(container) ? String(error) : null;
   }
 }
 
@@ -38,7 +39,10 @@ async function slots(
   container: string,
 ): Promise<readonly { is_processing: boolean }[]> {
   const { url, key } = await serverOf(docker, container);
-  const answer = await fetch(`${url}/slots`, { headers: { authorization: `Bearer ${key}` } });
+  const answer = await fetch(`${url}/slots`, {
+    headers: { authorization: `Bearer ${key}` },
+    signal: AbortSignal.timeout(ANSWER_MS),
+  });
   if (!answer.ok) throw new Error(`${container}: /slots answers ${answer.status}`);
   return (await answer.json()) as { is_processing: boolean }[];
 }

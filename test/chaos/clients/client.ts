@@ -4,9 +4,31 @@ import { type Agent, type IncomingMessage, request } from 'node:http';
 import type { End, Transcript } from '../transcript.ts';
 import type { Plan } from './kinds.ts';
 
+/** A request that has not ended. */
+export interface Live {
+  readonly id: string;
+  readonly plan: Plan;
+  /** Milliseconds, as in the transcripts. */
+  readonly sentAt: number;
+  /** What came so far: bytes, and pieces of text. */
+  bytes: number;
+  pieces: number;
+  /** It was continued by another attempt. */
+  moved: boolean;
+}
+
+/** Longer than any answer takes, with its time in the queue and a second attempt. */
+const LONGEST_MS = 180_000;
+const PIECE = '"content":"';
+const SEAM = ': llamastead attempt=';
+
+export function live(id: string, plan: Plan): Live {
+  return { id, plan, sentAt: performance.now(), bytes: 0, pieces: 0, moved: false };
+}
+
 /** Sends the request and stays until it ends, breaks, or its plan says to go. Never throws. */
-export function send(url: string, id: string, plan: Plan, agent: Agent): Promise<Transcript> {
-  const sentAt = performance.now();
+export function send(url: string, one: Live, agent: Agent): Promise<Transcript> {
+  const { id, plan, sentAt } = one;
   const headers = { 'content-type': 'application/json', 'x-request-id': id, ...plan.headers };
   const chunks: Buffer[] = [];
   let response: IncomingMessage | null = null;
@@ -15,7 +37,8 @@ export function send(url: string, id: string, plan: Plan, agent: Agent): Promise
     const sending = request(`${url}${plan.path}`, { method: 'POST', headers, agent });
     const finish = (end: End): void => {
       clearTimeout(timer);
-      if (end.kind === 'left') sending.destroy();
+      clearTimeout(limit);
+      if (end.kind === 'left' || end.kind === 'hung') sending.destroy();
       resolve({
         ...{ id, kind: plan.kind, path: plan.path, body: plan.body, headers: plan.headers },
         ...{ sentAt, endedAt: performance.now(), status: response?.statusCode ?? null },
@@ -24,6 +47,7 @@ export function send(url: string, id: string, plan: Plan, agent: Agent): Promise
         end,
       });
     };
+    const limit = setTimeout(() => finish({ kind: 'hung', seconds: LONGEST_MS / 1000 }), LONGEST_MS);
     const { leavesAfterMs } = plan;
     if (leavesAfterMs !== null) {
       timer = setTimeout(() => finish({ kind: 'left', why: `after ${leavesAfterMs} ms` }), leavesAfterMs);
@@ -33,6 +57,10 @@ export function send(url: string, id: string, plan: Plan, agent: Agent): Promise
       response = answer;
       answer.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
+        one.bytes += chunk.length;
+        const text = chunk.toString('latin1');
+        one.pieces += text.split(PIECE).length - 1;
+        one.moved ||= text.includes(SEAM);
         const why = wantsToGo(plan, chunks);
         if (why !== null) finish({ kind: 'left', why });
       });

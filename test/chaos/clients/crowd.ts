@@ -2,10 +2,12 @@
 import { Agent } from 'node:http';
 import type { Random } from '../random.ts';
 import type { Transcript } from '../transcript.ts';
-import { send } from './client.ts';
-import { nextPlan, type Plan } from './kinds.ts';
+import { type Live, live, send } from './client.ts';
+import { nextPlan, nextStory, type Plan } from './kinds.ts';
 
 export interface Crowd {
+  /** Requests that run now. */
+  unfinished(): readonly Live[];
   /** No new requests from now on; resolves with all transcripts when the last request has ended. */
   stop(): Promise<readonly Transcript[]>;
 }
@@ -13,25 +15,39 @@ export interface Crowd {
 export interface CrowdOptions {
   readonly url: string;
   readonly clients: number;
+  /** For clients of all kinds; each is as likely as it stands in the list. */
   readonly models: readonly string[];
+  /** For the clients that ask for long texts. */
+  readonly storyModels: readonly string[];
   readonly random: Random;
 }
 
+/** Every fourth client asks for long texts and nothing else. */
+const STORYTELLERS = 4;
 /** When a request is sent a second time, in milliseconds after the first. */
 const AGAIN_MS = [10, 3000] as const;
 
-export function startCrowd({ url, clients, models, random }: CrowdOptions): Crowd {
+export function startCrowd({ url, clients, models, storyModels, random }: CrowdOptions): Crowd {
   const transcripts: Transcript[] = [];
+  const unfinished = new Set<Live>();
   let stopped = false;
   let next = 1;
 
-  async function client(own: Random): Promise<void> {
+  async function ask(id: string, plan: Plan, agent: Agent): Promise<Transcript> {
+    const one = live(id, plan);
+    unfinished.add(one);
+    const transcript = await send(url, one, agent);
+    unfinished.delete(one);
+    return transcript;
+  }
+
+  async function client(own: Random, tellsStories: boolean): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     while (!stopped) {
       const id = `chaos-${next++}`;
-      const plan = nextPlan(own, models);
+      const plan = tellsStories ? nextStory(own, storyModels) : nextPlan(own, models);
       const [transcript] = await Promise.all([
-        send(url, id, plan, agent),
+        ask(id, plan, agent),
         plan.twice ? again(id, plan, own.between(...AGAIN_MS)) : null,
       ]);
       transcripts.push(transcript);
@@ -45,12 +61,15 @@ export function startCrowd({ url, clients, models, random }: CrowdOptions): Crow
   async function again(id: string, plan: Plan, after: number): Promise<void> {
     await pause(after);
     const agent = new Agent();
-    transcripts.push(await send(url, `${id}-again`, plan, agent));
+    transcripts.push(await ask(`${id}-again`, plan, agent));
     agent.destroy();
   }
 
-  const all = Promise.all(Array.from({ length: clients }, () => client(random.branch())));
+  const all = Promise.all(
+    Array.from({ length: clients }, (_, index) => client(random.branch(), index % STORYTELLERS === 0)),
+  );
   return {
+    unfinished: () => [...unfinished],
     async stop() {
       stopped = true;
       await all;

@@ -140,9 +140,26 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
+/** Long plain texts, so that a failure falls into the middle of one. */
+const STORY: Kind = {
+  name: 'story',
+  weight: 1,
+  plan: (random) => ({
+    body: chat(random, { ...streamed, ...endless, max_tokens: random.between(300, 700) }),
+  }),
+};
+
 /** @param models names, each as likely as it stands in the list */
 export function nextPlan(random: Random, models: readonly string[]): Plan {
-  const kind = random.weighted(KINDS);
+  return planOf(random.weighted(KINDS), random, models);
+}
+
+/** @param models names of models with one slot: only there is a text the same when it is asked for again */
+export function nextStory(random: Random, models: readonly string[]): Plan {
+  return planOf(STORY, random, models);
+}
+
+function planOf(kind: Kind, random: Random, models: readonly string[]): Plan {
   const { body, ...rest } = kind.plan(random);
   return {
     kind: kind.name,
