@@ -23,8 +23,8 @@ export interface ChaosHome {
 
 const HOME = 'chaos';
 const SINGLE = { file: 'tiny.gguf', context: 2048, parallel: 1 };
-/** For one part of the home to end. */
-const CLOSE_MS = 30_000;
+/** For one part of the home to end: the controller waits 33 s at most. */
+const CLOSE_MS = 45_000;
 /** Of the controller's log, in a failure. */
 const LAST_WORDS = 3000;
 /** How often new containers are looked for. */
@@ -52,7 +52,7 @@ export async function startHome(): Promise<ChaosHome> {
     HOME,
     {
       models: MODELS,
-      queue: { depth: 64, deadline: '60s' },
+      queue: { depth: 64, deadline: '30s' },
       failover: { returnAfter: '1s', firstToken: '5s', stall: '5s', streamKeepalive: '2s' },
       mqtt: { instance: HOME, url: broker.url },
     },

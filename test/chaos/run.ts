@@ -29,9 +29,9 @@ const MINUTE = 60_000;
 const STORY_MODELS = ['single', 'alone'];
 const MIX = ['shared', 'shared', 'shared', 'shared', 'shared', 'cpu-only', ...STORY_MODELS];
 const MEMORY_EVERY_MS = 1000;
-/** After the last strike, for everything; the end of the home has a minute of its own. */
-const AFTER_MS = 4 * MINUTE;
-const CLOSE_MS = MINUTE;
+/** After the last strike, for everything; the end of the home has its own time, so that all is five minutes. */
+const AFTER_MS = 3.5 * MINUTE;
+const CLOSE_MS = 1.5 * MINUTE;
 const REST_MS = MINUTE;
 const LOOK_MS = 100;
 /** Of the time after the last strike, for asking again. */
@@ -103,7 +103,6 @@ async function runIn(
   ).finally(crowd.stop);
   stage('the ends of the last requests');
   const transcripts = await crowd.stop();
-  (await import('node:fs')).writeFileSync('/tmp/seams-transcripts.json', JSON.stringify(transcripts));
   const samples = memory.stop();
   stage('rest');
   const last = await rest(home);

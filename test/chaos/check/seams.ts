@@ -57,15 +57,17 @@ export async function checkSeams(
   return { met: all.filter(({ before }) => before !== '').length, compared, begins, findings };
 }
 
-/** Made anew, so that nothing is left of what was done to the instance. */
 async function loaded(home: Controller, model: string, placement: string): Promise<Server> {
   for (const [path, body] of [
-    [`/admin/models/${model}/unload?wait=1`, {}],
     [`/admin/models/${model}/mode?wait=1`, { mode: placement }],
     [`/admin/models/${model}/load?wait=1`, {}],
   ] as const) {
     const answer = await within(LOAD_MS, path, home.post(path, body));
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
   }
-  return serverOf(home.docker, await home.container(model, placement));
+  const running = await home.running();
+  const names = await home.containers(model, placement);
+  const found = names.find((name) => running.includes(name));
+  if (found === undefined) throw new Error(`no ${placement} container of ${model} runs`);
+  return serverOf(home.docker, found);
 }

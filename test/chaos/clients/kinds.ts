@@ -145,7 +145,7 @@ const STORY: Kind = {
   name: 'story',
   weight: 1,
   plan: (random) => ({
-    body: chat(random, { ...streamed, ...endless, max_tokens: random.between(300, 700) }),
+    body: chat(random, { ...streamed, ...endless, max_tokens: random.between(200, 500) }),
   }),
 };
 

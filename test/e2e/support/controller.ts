@@ -39,6 +39,8 @@ export interface Controller {
   pid(): number;
   /** The container of a model's placement. */
   container(model: string, placement: string): Promise<string>;
+  /** All of them, also one that is to go. */
+  containers(model: string, placement: string): Promise<string[]>;
   configure(config: Record<string, unknown>): Promise<void>;
   mqttPassword(): Promise<string>;
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>;
@@ -102,6 +104,11 @@ export async function startController(
     return code;
   }
 
+  const containers = (model: string, placement: string) => {
+    const labels = [`label=io.llamastead.model=${model}`, `label=io.llamastead.placement=${placement}`];
+    return names(...labels.flatMap((label) => ['--filter', label]));
+  };
+
   await start();
   return {
     bench,
@@ -124,9 +131,9 @@ export async function startController(
     instances: () => names(...INSTANCES),
     running: () => names(...INSTANCES, '--filter', 'status=running'),
     pid: () => child?.pid ?? 0,
+    containers,
     async container(model, placement) {
-      const labels = [`label=io.llamastead.model=${model}`, `label=io.llamastead.placement=${placement}`];
-      const [found] = await names(...labels.flatMap((label) => ['--filter', label]));
+      const [found] = await containers(model, placement);
       if (found === undefined) throw new Error(`no ${placement} container of ${model}`);
       return found;
     },
