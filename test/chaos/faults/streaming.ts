@@ -4,7 +4,7 @@ import type { Controller } from '../../e2e/support/controller.ts';
 import type { Live } from '../clients/client.ts';
 
 /** A moment in which no text runs is no reason to wait for long. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 4_000;
 const LOOK_MS = 20;
 
 /** A request, and where it is answered. */
