@@ -1,6 +1,6 @@
 /** Client libraries that people use, unchanged and over the wire, each through a failover. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { TOOL_TEMPLATE } from '../support/tool-template.ts';
 import type { ApiClient } from './clients/client.ts';
 import { curl } from './clients/curl.ts';
@@ -43,39 +43,41 @@ before(async () => {
 
 after(() => home.close());
 
-for (const [name, make] of Object.entries(MAKERS)) {
-  test(`${name}: every kind of answer comes through a failover`, async () => {
-    const client = await make(home.url);
-    assert.notEqual(await client.whole(`${name}-whole`), '');
-    assert.notEqual(await client.stream(`${name}-stream`, () => {}), '');
-    const call = (await client.tool(`${name}-tool`)) as { lamp: string; on: boolean };
-    assert.match(call.lamp, /^(kitchen|hall)$/);
-    assert.equal(typeof call.on, 'boolean');
-    const reply = (await client.structured(`${name}-structured`)) as { mood: string };
-    assert.match(reply.mood, /^(calm|gay)$/);
-    const moved = home
-      .facts()
-      .filter((fact) => fact.type === 'failover' && fact.model?.startsWith(`${name}-`));
-    assert.deepEqual(
-      moved.map((fact) => fact.model),
-      TASKS.map((task) => `${name}-${task}`),
-    );
-  });
-
-  test(`${name}: a stream that was cut goes on`, async () => {
-    const client = await make(home.url);
-    const model = `${name}-cut`;
-    const loaded = await home.post(`/admin/models/${model}/load?wait=1`);
-    assert.equal(loaded.status, 200, await loaded.text());
-    const victim = await home.container(model, 'gpu');
-    let killed: Promise<string> | null = null;
-    const text = await client.stream(model, () => {
-      killed = home.docker('kill', victim);
+// Each has models of its own.
+describe('through a failover', { concurrency: 2 }, () => {
+  for (const [name, make] of Object.entries(MAKERS)) {
+    test(`${name}: every kind of answer comes`, async () => {
+      const client = await make(home.url);
+      assert.notEqual(await client.whole(`${name}-whole`), '');
+      assert.notEqual(await client.stream(`${name}-stream`, () => {}), '');
+      const call = (await client.tool(`${name}-tool`)) as { lamp: string; on: boolean };
+      assert.match(call.lamp, /^(kitchen|hall)$/);
+      assert.equal(typeof call.on, 'boolean');
+      const reply = (await client.structured(`${name}-structured`)) as { mood: string };
+      assert.match(reply.mood, /^(calm|gay)$/);
+      const tried = TASKS.map((task) => `${name}-${task}`);
+      const moved = home
+        .facts()
+        .filter(({ type, model = '' }) => type === 'failover' && tried.includes(model))
+        .map(({ model }) => model);
+      assert.deepEqual(moved, tried);
     });
-    assert.notEqual(text, '');
-    assert.ok(killed);
-    await killed;
-    const failover = await home.event('failover', (fact) => fact.model === model);
-    assert.equal(failover.to, 'cpu');
-  });
-}
+
+    test(`${name}: a stream that was cut goes on`, async () => {
+      const client = await make(home.url);
+      const model = `${name}-cut`;
+      const loaded = await home.post(`/admin/models/${model}/load?wait=1`);
+      assert.equal(loaded.status, 200, await loaded.text());
+      const victim = await home.container(model, 'gpu');
+      let killed: Promise<string> | null = null;
+      const text = await client.stream(model, () => {
+        killed = home.docker('kill', victim);
+      });
+      assert.notEqual(text, '');
+      assert.ok(killed);
+      await killed;
+      const failover = await home.event('failover', (fact) => fact.model === model);
+      assert.equal(failover.to, 'cpu');
+    });
+  }
+});

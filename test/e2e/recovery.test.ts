@@ -1,6 +1,6 @@
 /** The GPU fails and comes back, on real containers: its place is taken for a while, nobody else's work is. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { ensureBench, ensureFragileLlama } from '../home/bench.ts';
 import { until } from '../support/until.ts';
 import { chat } from './support/chat.ts';
@@ -40,84 +40,91 @@ async function identity(...containers: string[]): Promise<string> {
   return home.docker('inspect', '--format', format, ...containers);
 }
 
-test('a failed GPU returns while the CPU still answers, and nobody else notices', async () => {
-  await chat(home, { model: 'other' });
-  const others = [stranger, await home.container('other', 'cpu')];
-  const untouched = await identity(...others);
-  await chat(home);
-  const first = chat(home, { id: 'moved', tokens: 1500 });
-  await running(home, 'moved');
-  const victim = await home.container('tiny', 'gpu');
-  await home.docker('kill', victim);
-  await home.event('failover');
-  await until(async () => (await home.state()).requests.some(({ placement }) => placement === 'cpu'));
-  // It stands still until the GPU is back, however fast either is.
-  const signal = async (name: string) =>
-    home.docker(
-      'exec',
-      await home.container('tiny', 'cpu'),
-      'sh',
-      '-c',
-      `kill -${name} $(pidof llama-server)`,
-    );
-  await signal('STOP');
-  // Its removal ended, with its memory back, before the next one began.
-  const back = await home.event('recovered');
-  assert.equal(back.placement, 'gpu');
-  const types = home.facts().map((fact) => fact.type);
-  assert.ok(types.indexOf('backend_crashed') < types.lastIndexOf('model_loading'));
-  assert.notEqual(await home.container('tiny', 'gpu'), victim);
-  const state = await home.state();
-  const cpu = state.instances.find((one) => one.model === 'tiny' && one.placement === 'cpu');
-  assert.equal(cpu?.leases, 1, 'the CPU still answers the request that moved to it');
-  assert.equal((await chat(home)).placement, 'gpu');
-  await signal('CONT');
-  const answer = await first;
-  assert.equal(answer.status, 200, answer.raw);
-  assert.equal(answer.placement, 'cpu');
-  await home.event('model_unloaded', (fact) => fact.placement === 'cpu' && fact.model === 'tiny');
-  assert.equal(await identity(...others), untouched);
-});
-
-test('after it ran out of memory while it answered it takes less, until it is restarted', async () => {
-  const slots = async () => {
-    const env = await fragile.docker(
-      'inspect',
-      '--format',
-      '{{range .Config.Env}}{{println .}}{{end}}',
-      await fragile.container('tiny', 'gpu'),
-    );
-    const of = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(env)?.[1];
-    return { parallel: of('LLAMA_ARG_N_PARALLEL'), total: of('LLAMA_ARG_CTX_SIZE') };
-  };
-  const fill = async (n: number) => {
-    const answer = await chat(fragile, { prompt: `<<fill the memory>> ${n}` });
+// Each has a controller of its own.
+describe('a GPU that failed', { concurrency: true }, () => {
+  test('returns while the CPU still answers, and nobody else notices', async () => {
+    await chat(home, { model: 'other' });
+    const others = [stranger, await home.container('other', 'cpu')];
+    const untouched = await identity(...others);
+    await chat(home);
+    const first = chat(home, { id: 'moved', tokens: 1500 });
+    await running(home, 'moved');
+    const victim = await home.container('tiny', 'gpu');
+    await home.docker('kill', victim);
+    await home.event('failover');
+    await until(async () => (await home.state()).requests.some(({ placement }) => placement === 'cpu'));
+    // It stands still until the GPU is back, however fast either is.
+    const signal = async (name: string) =>
+      home.docker(
+        'exec',
+        await home.container('tiny', 'cpu'),
+        'sh',
+        '-c',
+        `kill -${name} $(pidof llama-server)`,
+      );
+    await signal('STOP');
+    // Its removal ended, with its memory back, before the next one began.
+    const back = await home.event('recovered');
+    assert.equal(back.placement, 'gpu');
+    const types = home.facts().map((fact) => fact.type);
+    assert.ok(types.indexOf('backend_crashed') < types.lastIndexOf('model_loading'));
+    assert.notEqual(await home.container('tiny', 'gpu'), victim);
+    const state = await home.state();
+    const cpu = state.instances.find((one) => one.model === 'tiny' && one.placement === 'cpu');
+    assert.equal(cpu?.leases, 1, 'the CPU still answers the request that moved to it');
+    assert.equal((await chat(home)).placement, 'gpu');
+    await signal('CONT');
+    const answer = await first;
     assert.equal(answer.status, 200, answer.raw);
     assert.equal(answer.placement, 'cpu');
-    await fragile.event('recovered');
-  };
-  await chat(fragile);
-  assert.deepEqual(await slots(), { parallel: '2', total: '8192' });
-  await fill(1);
-  assert.deepEqual(await slots(), { parallel: '1', total: '4096' });
-  const told = await fragile.event('setting_changed');
-  assert.equal(told.key, 'models.tiny.gpu.parallel');
-  assert.equal(told.reason, 'out_of_memory');
-  await fill(2);
-  assert.deepEqual(await slots(), { parallel: '1', total: '2048' });
-  const { models, problems } = await fragile.state();
-  assert.deepEqual(models[0]?.reduced?.configured, { parallel: 2, context: 4096 });
-  assert.match(problems.find(({ code }) => code === 'reduced')?.fix ?? '', /Restart tiny/);
+    await home.event('model_unloaded', (fact) => fact.placement === 'cpu' && fact.model === 'tiny');
+    assert.equal(await identity(...others), untouched);
+  });
 
-  const container = await fragile.container('tiny', 'gpu');
-  await fragile.kill('SIGTERM');
-  await fragile.start();
-  await chat(fragile);
-  assert.notEqual(await fragile.container('tiny', 'gpu'), container);
-  assert.deepEqual(await slots(), { parallel: '1', total: '2048' }, 'kept over a restart of the controller');
+  test('after it ran out of memory while it answered it takes less, until it is restarted', async () => {
+    const slots = async () => {
+      const env = await fragile.docker(
+        'inspect',
+        '--format',
+        '{{range .Config.Env}}{{println .}}{{end}}',
+        await fragile.container('tiny', 'gpu'),
+      );
+      const of = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(env)?.[1];
+      return { parallel: of('LLAMA_ARG_N_PARALLEL'), total: of('LLAMA_ARG_CTX_SIZE') };
+    };
+    const fill = async (n: number) => {
+      const answer = await chat(fragile, { prompt: `<<fill the memory>> ${n}` });
+      assert.equal(answer.status, 200, answer.raw);
+      assert.equal(answer.placement, 'cpu');
+      await fragile.event('recovered');
+    };
+    await chat(fragile);
+    assert.deepEqual(await slots(), { parallel: '2', total: '8192' });
+    await fill(1);
+    assert.deepEqual(await slots(), { parallel: '1', total: '4096' });
+    const told = await fragile.event('setting_changed');
+    assert.equal(told.key, 'models.tiny.gpu.parallel');
+    assert.equal(told.reason, 'out_of_memory');
+    await fill(2);
+    assert.deepEqual(await slots(), { parallel: '1', total: '2048' });
+    const { models, problems } = await fragile.state();
+    assert.deepEqual(models[0]?.reduced?.configured, { parallel: 2, context: 4096 });
+    assert.match(problems.find(({ code }) => code === 'reduced')?.fix ?? '', /Restart tiny/);
 
-  const restarted = await fragile.post('/admin/models/tiny/restart?wait=1');
-  assert.equal(restarted.status, 200, await restarted.text());
-  assert.deepEqual(await slots(), { parallel: '2', total: '8192' });
-  assert.deepEqual((await fragile.state()).problems, []);
+    const container = await fragile.container('tiny', 'gpu');
+    await fragile.kill('SIGTERM');
+    await fragile.start();
+    await chat(fragile);
+    assert.notEqual(await fragile.container('tiny', 'gpu'), container);
+    assert.deepEqual(
+      await slots(),
+      { parallel: '1', total: '2048' },
+      'kept over a restart of the controller',
+    );
+
+    const restarted = await fragile.post('/admin/models/tiny/restart?wait=1');
+    assert.equal(restarted.status, 200, await restarted.text());
+    assert.deepEqual(await slots(), { parallel: '2', total: '8192' });
+    assert.deepEqual((await fragile.state()).problems, []);
+  });
 });
