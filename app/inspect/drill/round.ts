@@ -12,8 +12,8 @@ import { serving, watchRound } from './watch.ts';
 /** Tokens of an answer that shall be found under way: of about this many seconds. */
 const ANSWER_SECONDS = 4;
 const FEWEST_TOKENS = 64;
-/** A llama-server that is asked for its slots within a second does not look whether a client left. */
-const SLOTS_POLL_MS = 1_250;
+/** Seldom: a llama-server that is asked for its slots often does not see that a client left. */
+const SLOTS_POLL_MS = 2_500;
 
 /** `speed`: tokens a second of the target, as it told in the warm-up; null: not told. */
 export async function runRound(
