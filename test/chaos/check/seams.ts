@@ -3,6 +3,7 @@
  * here anew from what the client saw and sent straight to the llama-servers, give the same texts. Only where an
  * instance has one slot: batches of several change the arithmetic.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Controller } from '../../e2e/support/controller.ts';
 import { oneSlot } from '../home.ts';
 import type { Transcript } from '../transcript.ts';
@@ -23,10 +24,12 @@ export interface SeamCounts {
 }
 
 const LOAD_MS = 60_000;
+const LOOK_MS = 1_000;
 
 /**
  * @param seen the placements that requests were cut on, by their ids
- * @param until milliseconds of `performance.now()`: what is not asked by then stays uncompared
+ * @param until milliseconds of `performance.now()`: what is not asked by then stays uncompared, as does what a
+ *   placement that the strikes left out of service would say
  * @throws Error where a placement can not be asked
  */
 export async function checkSeams(
@@ -44,9 +47,10 @@ export async function checkSeams(
   for (const [index, group] of groups.entries()) {
     const [first] = group;
     if (first === undefined) continue;
-    const server = await loaded(home, first.model, first.placement);
     // Each group gets its part of the time that is left.
     const share = performance.now() + (until - performance.now()) / (groups.length - index);
+    const server = await loaded(home, first.model, first.placement, share);
+    if (server === null) continue;
     for (const claim of group) {
       if (performance.now() > share) break;
       findings.push(...judge(claim, await textAgain(server, claim.transcript.body, claim.before)));
@@ -57,13 +61,23 @@ export async function checkSeams(
   return { met: all.filter(({ before }) => before !== '').length, compared, begins, findings };
 }
 
-async function loaded(home: Controller, model: string, placement: string): Promise<Server> {
-  for (const [path, body] of [
-    [`/admin/models/${model}/mode?wait=1`, { mode: placement }],
-    [`/admin/models/${model}/load?wait=1`, {}],
-  ] as const) {
-    const answer = await within(LOAD_MS, path, home.post(path, body));
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+/** Null: the placement is still out of service after the last strikes, when the time is over. */
+async function loaded(
+  home: Controller,
+  model: string,
+  placement: string,
+  until: number,
+): Promise<Server | null> {
+  const post = (path: string, body: object) => within(LOAD_MS, path, home.post(path, body));
+  const mode = await post(`/admin/models/${model}/mode?wait=1`, { mode: placement });
+  if (!mode.ok) throw new Error(`mode of ${model}: ${mode.status} ${await mode.text()}`);
+  for (;;) {
+    const load = await post(`/admin/models/${model}/load?wait=1`, {});
+    if (load.ok) break;
+    const why = await load.text();
+    if (!why.includes('"load_failed"')) throw new Error(`load of ${model}: ${load.status} ${why}`);
+    if (performance.now() > until) return null;
+    await pause(LOOK_MS);
   }
   const running = await home.running();
   const names = await home.containers(model, placement);

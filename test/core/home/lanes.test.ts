@@ -3,7 +3,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { runInLanes } from '../../home/suite/lanes.ts';
 
-const job = fc.record({ part: fc.constantFrom(null, 'a', 'b'), turns: fc.nat({ max: 4 }) });
+const job = fc.record({
+  part: fc.constantFrom(null, 'a', 'b'),
+  alone: fc.boolean(),
+  turns: fc.nat({ max: 4 }),
+});
 
 test('each job runs once, no more at once than are allowed, and no two with the same part', async () => {
   await fc.assert(
@@ -12,6 +16,7 @@ test('each job runs once, no more at once than are allowed, and no two with the 
       const done: typeof jobs = [];
       await runInLanes(jobs, width, async (one) => {
         assert.ok(one.part === null || running.every(({ part }) => part !== one.part));
+        assert.ok(running.length === 0 || (!one.alone && running.every(({ alone }) => !alone)));
         running.push(one);
         assert.ok(running.length <= width);
         for (let turn = 0; turn < one.turns; turn += 1) await undefined;

@@ -1,9 +1,30 @@
+export interface Job {
+  /** What no two at once may use; null: nothing. */
+  readonly part: string | null;
+  /** Nothing may run beside it. */
+  readonly alone?: boolean;
+}
+
 /**
  * Runs all jobs, at most `width` at once and never two that need the same part; each as early as those before it
- * allow.
+ * allow. Those that want to be alone come after all others.
  * @throws what a job throws
  */
-export async function runInLanes<J extends { readonly part: string | null }>(
+export async function runInLanes<J extends Job>(
+  jobs: readonly J[],
+  width: number,
+  run: (job: J) => Promise<void>,
+): Promise<void> {
+  const alone = (job: J) => job.alone === true;
+  await sideBySide(
+    jobs.filter((job) => !alone(job)),
+    width,
+    run,
+  );
+  for (const job of jobs.filter(alone)) await run(job);
+}
+
+async function sideBySide<J extends Job>(
   jobs: readonly J[],
   width: number,
   run: (job: J) => Promise<void>,

@@ -7,6 +7,7 @@ export type Part = 'engine' | 'newer-engine' | 'browser';
 export interface TestFile {
   readonly path: string;
   readonly part: Part | null;
+  readonly alone: boolean;
 }
 
 /** Folders of test/ whose tests need real parts, in the order in which they run: the quick and basic first. */
@@ -25,11 +26,14 @@ const PARTS: readonly (readonly [RegExp, Part])[] = [
  */
 export function orderedTestFiles(folder: string, words: readonly string[]): TestFile[] {
   const rank = (path: string) => lastFolders.indexOf(path.split('/')[0] ?? '');
-  return filesUnder(folder)
-    .filter((path) => path.endsWith('.test.ts'))
-    .filter((path) => words.length === 0 || words.some((word) => join('test', path).includes(word)))
-    .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
-    .map((path) => ({ path: join(folder, path), part: partOf(path) }));
+  return (
+    filesUnder(folder)
+      .filter((path) => path.endsWith('.test.ts'))
+      .filter((path) => words.length === 0 || words.some((word) => join('test', path).includes(word)))
+      .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
+      // It takes all of the machine, and other tests' deadlines would feel it.
+      .map((path) => ({ path: join(folder, path), part: partOf(path), alone: path.startsWith('chaos/') }))
+  );
 }
 
 function partOf(path: string): Part | null {
