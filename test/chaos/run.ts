@@ -88,14 +88,10 @@ async function runIn(
   stage('clients and faults');
   const memory = sampled(home);
   const end = performance.now() + options.minutes * MINUTE;
-  const seen = new Map<string, string>();
   const victims = {
     ...home.victims,
     async inTheMiddleOfAText(pieces: number) {
-      const found = await streamingInstance(home.controller, crowd.unfinished, pieces);
-      if (found === null) return null;
-      seen.set(found.request, found.placement);
-      return found.container;
+      return (await streamingInstance(home.controller, crowd.unfinished, pieces))?.container ?? null;
     },
   };
   const strikes = await strikeUntil(end, victims, random.branch(), ({ fault, hit, from, to }) =>
@@ -112,7 +108,7 @@ async function runIn(
   stage('slots');
   const busy = await busySlots(home);
   stage('seams');
-  const seams = await checkSeams(controller, transcripts, seen, performance.now() + SEAMS_MS);
+  const seams = await checkSeams(controller, transcripts, performance.now() + SEAMS_MS);
   const findings = [...verdict.findings, ...leftOver(last), ...busy, ...seams.findings];
   if (seams.compared === 0 && options.minutes >= SURE_OF_SEAMS_MINUTES) {
     findings.push({ rule: 'seams are compared', request: '', what: `none of ${seams.met} was` });

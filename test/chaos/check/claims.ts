@@ -15,9 +15,9 @@ export interface Claim {
 }
 
 /** Of a stream with a seam in its text: what each placement said. Empty where nothing was continued. */
-export function claimsOf(transcript: Transcript, seen: ReadonlyMap<string, string>): Claim[] {
+export function claimsOf(transcript: Transcript): Claim[] {
   if (transcript.path !== '/v1/chat/completions') return [];
-  const { pieces, done } = piecesOf(transcript, seen);
+  const { pieces, done } = piecesOf(transcript);
   if (pieces.length < 2) return [];
   let before = '';
   return pieces.flatMap(({ placement, text }, index) => {

@@ -12,16 +12,17 @@ export interface Piece {
 const SEAM = 'llamastead attempt=';
 
 /**
- * @param seen the placements that requests were cut on: a head that went out early names none
+ * Only what the stream itself tells names a placement: a look at the controller's state may come after a move that
+ * the client has not heard of.
  * @returns `done`: the stream ended well
  */
-export function piecesOf(
-  { id, raw, answerHeaders }: Transcript,
-  seen: ReadonlyMap<string, string>,
-): { readonly pieces: readonly Piece[]; readonly done: boolean } {
+export function piecesOf({ raw, answerHeaders }: Transcript): {
+  readonly pieces: readonly Piece[];
+  readonly done: boolean;
+} {
   const { events } = readEvents(raw);
   const parts: { placement: string | null; events: StreamEvent[] }[] = [
-    { placement: answerHeaders['llamastead-placement'] ?? seen.get(id) ?? null, events: [] },
+    { placement: answerHeaders['llamastead-placement'] ?? null, events: [] },
   ];
   for (const event of events) {
     const seam = event.comments.find((text) => text.startsWith(SEAM));

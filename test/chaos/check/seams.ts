@@ -27,7 +27,6 @@ const LOAD_MS = 60_000;
 const LOOK_MS = 1_000;
 
 /**
- * @param seen the placements that requests were cut on, by their ids
  * @param until milliseconds of `performance.now()`: what is not asked by then stays uncompared, as does what a
  *   placement that the strikes left out of service would say
  * @throws Error where a placement can not be asked
@@ -35,10 +34,9 @@ const LOOK_MS = 1_000;
 export async function checkSeams(
   home: Controller,
   transcripts: readonly Transcript[],
-  seen: ReadonlyMap<string, string>,
   until: number,
 ): Promise<SeamCounts> {
-  const all = transcripts.flatMap((transcript) => claimsOf(transcript, seen));
+  const all = transcripts.flatMap(claimsOf);
   const claims = all.filter(({ model }) => oneSlot(model));
   const groups = [...Map.groupBy(claims, ({ model, placement }) => `${model} ${placement}`).values()];
   const findings: Finding[] = [];
