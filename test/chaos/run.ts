@@ -90,9 +90,7 @@ async function runIn(
   const end = performance.now() + options.minutes * MINUTE;
   const victims = {
     ...home.victims,
-    async inTheMiddleOfAText(pieces: number) {
-      return (await streamingInstance(home.controller, crowd.unfinished, pieces))?.container ?? null;
-    },
+    inTheMiddleOfAText: (pieces: number) => streamingInstance(home.controller, crowd.unfinished, pieces),
   };
   const strikes = await strikeUntil(end, victims, random.branch(), ({ fault, hit, from, to }) =>
     told(`  ${fault}: ${hit ?? 'nothing to hit'} (${Math.round(to - from)} ms)`),

@@ -7,23 +7,16 @@ import type { Live } from '../clients/client.ts';
 const PATIENCE_MS = 4_000;
 const LOOK_MS = 20;
 
-/** A request, and where it is answered. */
-export interface Streaming {
-  readonly request: string;
-  readonly placement: string;
-  readonly container: string;
-}
-
 /**
  * @param unfinished the requests that run
  * @param pieces of text that must have come
- * @returns null: there was none for a while
+ * @returns the instance's container; null: there was none for a while
  */
 export async function streamingInstance(
   home: Pick<Controller, 'state' | 'container'>,
   unfinished: () => readonly Live[],
   pieces: number,
-): Promise<Streaming | null> {
+): Promise<string | null> {
   const end = performance.now() + PATIENCE_MS;
   while (performance.now() < end) {
     // What was continued once ends with an error when it is cut again.
@@ -41,13 +34,13 @@ export async function streamingInstance(
 async function streamingOne(
   home: Pick<Controller, 'state' | 'container'>,
   begun: readonly Live[],
-): Promise<Streaming | null> {
+): Promise<string | null> {
   try {
     const { requests } = await home.state();
     for (const { id, phase, model, placement } of requests) {
       if (phase !== 'running' || placement === null) continue;
       if (!begun.some((one) => one.id === id)) continue;
-      return { request: id, placement, container: await home.container(model, placement) };
+      return await home.container(model, placement);
     }
     return null;
   } catch {
