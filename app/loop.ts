@@ -23,7 +23,7 @@ export interface LoopParts {
   readonly executors: Executors;
   /** Takes the facts of one turn, in order. */
   readonly publish: (facts: readonly FactBody[], wall: number) => void;
-  readonly carried?: Carried;
+  readonly carried?: Partial<Carried>;
 }
 
 export interface Loop {

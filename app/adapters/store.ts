@@ -24,6 +24,7 @@ const Stored = z.object({
   reductions: z
     .record(z.string(), z.object({ parallel: z.int().min(1), context: z.int().min(1), since: z.number() }))
     .catch({}),
+  raisedLimits: z.array(z.string()).catch([]),
   speeds: z.record(z.string(), z.object({ prompt: speed, generation: speed })).catch({}),
 });
 

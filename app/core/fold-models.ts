@@ -11,6 +11,7 @@ import type { Policy } from './types.ts';
 
 /** Of profiles that a machine ever had; the oldest go first. */
 const MOST_REDUCTIONS = 100;
+const MOST_RAISED = 100;
 
 export const modelFolds: Pick<
   Folds,
@@ -123,7 +124,7 @@ export const modelFolds: Pick<
     state.needs.delete(change.hash);
   },
   limit_raised: (state, change) => {
-    state.raisedLimits.add(change.hash);
+    state.raisedLimits = new Set([...state.raisedLimits, change.hash].slice(-MOST_RAISED));
   },
 
   engine_set: (state, change) => {

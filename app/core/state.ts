@@ -105,8 +105,8 @@ export interface State {
   memoryMovedAt: number;
   /** By profile hash. */
   readonly needs: Map<string, NeedState>;
-  /** Profile hashes whose memory limit was raised after a kill by it. */
-  readonly raisedLimits: Set<string>;
+  /** Profile hashes whose memory limit was raised after a kill by it, the last one last; replaced as a whole. */
+  raisedLimits: ReadonlySet<string>;
   /** Learned, by profile hash; the one that changed last comes last. */
   readonly speeds: Map<string, Speed>;
   /** By engine: reachable and observed at least once. */
@@ -133,6 +133,7 @@ export interface Carried {
   readonly lastDrill: LastDrill | null;
   readonly speeds: Readonly<Record<string, Speed>>;
   readonly reductions: Readonly<Record<string, Reduction>>;
+  readonly raisedLimits: readonly string[];
 }
 
 export function emptyState(carried: Partial<Carried> = {}): State {
@@ -155,7 +156,7 @@ export function emptyState(carried: Partial<Carried> = {}): State {
     sampling: false,
     memoryMovedAt: 0,
     needs: new Map(),
-    raisedLimits: new Set(),
+    raisedLimits: new Set(carried.raisedLimits),
     speeds: new Map(Object.entries(carried.speeds ?? {})),
     engines: new Map(),
     problems: new Map(),

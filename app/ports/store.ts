@@ -13,6 +13,8 @@ export interface StoredState {
   readonly speeds: Readonly<Record<string, Speed>>;
   /** By the hash of the profile as configured. */
   readonly reductions: Readonly<Record<string, Reduction>>;
+  /** Hashes of profiles that were killed by their memory limit: it is higher since then. */
+  readonly raisedLimits: readonly string[];
 }
 
 export interface Store {

@@ -1,6 +1,6 @@
 /**
- * Keeps totals, learned speeds and reduced profiles over a restart: written a while after a request or a
- * reduction, never at rest.
+ * Keeps totals, learned speeds, reduced profiles and raised limits over a restart: written a while after a request
+ * or a change of a profile, never at rest.
  */
 import type { Loop } from '../loop.ts';
 import type { Store } from '../ports/store.ts';
@@ -11,22 +11,23 @@ const KEEP_AFTER_MS = 5_000;
 /** The returned function ends it, after keeping what is new. */
 export function keepTotals(loop: Loop, store: Pick<Store, 'update'>, clock: Clock): () => void {
   const { counters, speeds } = loop.state;
-  let keptReductions = loop.state.reductions;
+  /** What tells a state that was kept from a newer one. */
+  const present = () => [counters.requests, loop.state.reductions, loop.state.raisedLimits] as const;
   let cancel: (() => void) | null = null;
-  let kept = counters.requests;
+  let kept = present();
   const keep = (): void => {
     cancel = null;
-    kept = counters.requests;
-    keptReductions = loop.state.reductions;
+    kept = present();
+    const [, reductions, raisedLimits] = kept;
     store.update({
       counters: { ...counters },
       speeds: Object.fromEntries(speeds),
-      reductions: Object.fromEntries(keptReductions),
+      reductions: Object.fromEntries(reductions),
+      raisedLimits: [...raisedLimits],
     });
   };
   const unsubscribe = loop.onTurn(() => {
-    const nothingNew = counters.requests === kept && loop.state.reductions === keptReductions;
-    if (cancel !== null || nothingNew) return;
+    if (cancel !== null || present().every((part, at) => part === kept[at])) return;
     cancel = clock.at(clock.now().mono + KEEP_AFTER_MS, keep);
   });
   return () => {

@@ -58,7 +58,7 @@ export async function openStateFolder(
   return { file, store, events, settingsFile, mqttFile, drillsFile, problems };
 }
 
-/** Totals, learned speeds, the last failover and the last drill go on where the run before ended. */
+/** Totals, what was learned of profiles, the last failover and the last drill go on where the run before ended. */
 export function carriedOver({ store, events }: StateFolder): Carried {
   const kept = events.since(0, Number.MAX_SAFE_INTEGER).events;
   const last = kept.findLast((fact) => fact.type === 'failover');
@@ -66,8 +66,9 @@ export function carriedOver({ store, events }: StateFolder): Carried {
     last?.model === undefined
       ? null
       : { at: Date.parse(last.time), model: last.model, reason: last.reason ?? 'unknown' };
-  const { counters, speeds, reductions } = store.state();
-  return { counters: { ...counters }, speeds, reductions, lastFailover, lastDrill: lastDrill(kept) };
+  const { counters, speeds, reductions, raisedLimits } = store.state();
+  const learned = { speeds, reductions, raisedLimits };
+  return { counters: { ...counters }, ...learned, lastFailover, lastDrill: lastDrill(kept) };
 }
 
 function lastDrill(facts: readonly Fact[]): Carried['lastDrill'] {

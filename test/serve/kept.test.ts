@@ -31,6 +31,7 @@ test('totals and learned speeds are kept together, a while after a request', () 
       counters: { requests: 2, failed: 0, failovers: 0 },
       speeds: { 'chat-gpu': { prompt: 2000, generation: 20 } },
       reductions: {},
+      raisedLimits: [],
     },
   ]);
 });
@@ -42,6 +43,16 @@ test('a reduced profile is kept without any further request', () => {
   world.submit({ type: 'problem_seen', problem: { code: 'broker_failed', text: '', fix: '' } });
   clock.advance(5_000);
   assert.deepEqual(updates.at(-1)?.reductions, { 'chat-gpu': reduction });
+  clock.advance(3_600_000);
+  assert.equal(updates.length, 1);
+});
+
+test('a limit that was raised is kept without any further request', () => {
+  const { world, clock, updates } = home();
+  evolve(world.loop.state, { type: 'limit_raised', hash: 'chat-gpu' });
+  world.submit({ type: 'problem_seen', problem: { code: 'broker_failed', text: '', fix: '' } });
+  clock.advance(5_000);
+  assert.deepEqual(updates.at(-1)?.raisedLimits, ['chat-gpu']);
   clock.advance(3_600_000);
   assert.equal(updates.length, 1);
 });

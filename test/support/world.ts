@@ -6,6 +6,7 @@ import type { Effect, InstancePlan } from '../../app/core/effects.ts';
 import type { FactBody } from '../../app/core/facts.ts';
 import type { Input } from '../../app/core/inputs.ts';
 import type { Outcome } from '../../app/core/request.ts';
+import type { Carried } from '../../app/core/state.ts';
 import type {
   ExitEvidence,
   HostMemory,
@@ -32,6 +33,8 @@ export const DEAD: ExitEvidence = {
 
 export interface WorldOptions {
   readonly policy: Policy;
+  /** From the run before. */
+  readonly carried?: Partial<Carried>;
   readonly memory?: HostMemory;
   readonly needOf?: (profile: Profile) => Need;
   /** Null: the start works. */
@@ -123,6 +126,7 @@ export function makeWorld(options: WorldOptions): World {
 
   const loop: Loop = makeLoop({
     clock,
+    ...(options.carried === undefined ? {} : { carried: options.carried }),
     publish: (told) => facts.push(...told),
     executors: {
       grant: record,
