@@ -24,6 +24,8 @@ export interface ExecutorParts {
   readonly estimator: Estimator;
   /** Ends our connections to an instance; its requests see a reset. */
   readonly closeConnections: (instance: InstanceId) => void;
+  /** Hands a policy over where there is a GPU that was not. */
+  readonly lookForGpus: () => void;
   readonly submit: (input: Input) => void;
   readonly stopped: () => void;
   readonly clock: Clock;
@@ -71,6 +73,7 @@ export function makeExecutors(parts: ExecutorParts): Executors {
     estimate_need: ({ model, profile }) => run(parts, 'estimate', estimateNeed(parts, model, profile)),
     read_ahead: ({ model, profile }) => run(parts, 'read ahead', readFiles(parts, model, profile)),
     sample_host: () => run(parts, 'sample', sampleHost(parts)),
+    look_for_gpus: parts.lookForGpus,
     stopped: parts.stopped,
   };
 }

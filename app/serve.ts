@@ -11,14 +11,13 @@ import type { FactBody } from './core/facts.ts';
 import type { Input } from './core/inputs.ts';
 import type { InstanceId } from './core/request.ts';
 import type { Problem } from './core/types.ts';
-import { AppError } from './errors.ts';
 import { makeExecutors } from './executors.ts';
 import { makeGate } from './gate.ts';
 import type { Log } from './log.ts';
 import { type Loop, makeLoop } from './loop.ts';
 import type { Clock } from './ports.ts';
 import { drillEdge } from './serve/drills.ts';
-import { engineContainers, refuseSecondController } from './serve/engines.ts';
+import { engineContainers, openEngines, refuseSecondController } from './serve/engines.ts';
 import { folderParts } from './serve/files.ts';
 import { followConfig } from './serve/follow-config.ts';
 import { healthOf } from './serve/health.ts';
@@ -26,6 +25,7 @@ import { heedInLog } from './serve/heed.ts';
 import { watchedHost } from './serve/host-watch.ts';
 import { httpEdge } from './serve/http.ts';
 import { keepTotals } from './serve/kept.ts';
+import { quietly, seldom } from './serve/looks.ts';
 import { mqttEdge } from './serve/mqtt.ts';
 import { pageUrl } from './serve/page-url.ts';
 import { policySource } from './serve/policy-source.ts';
@@ -84,6 +84,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const host = watchedHost(memory, containers);
   let newest = events.seq;
   let closeConnections: (instance: InstanceId) => void = () => {};
+  let lookForGpus: () => void = () => {};
   let stopped: () => void = () => {};
   const ended = new Promise<void>((resolve) => {
     stopped = resolve;
@@ -102,6 +103,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
       devices: deviceMemory(),
       ...folder,
       closeConnections: (instance) => closeConnections(instance),
+      lookForGpus: () => lookForGpus(),
       submit: (input) => submit(input),
       stopped: () => stopped(),
       clock,
@@ -116,12 +118,13 @@ export async function serve(parts: ServeParts): Promise<Service> {
     loaded,
     settingsFile: state.settingsFile,
     modelFiles: folder.modelFiles,
-    detected: await detectGpus(),
+    detectGpus,
     cores: availableParallelism(),
     submit,
   });
-
   current = source.config;
+  const rescan = quietly(log.logger, source.rescan);
+  lookForGpus = seldom(clock, rescan);
 
   const gate = makeGate({ loop, waiters, newest: () => newest, clock, version });
   const lan = await lanAddress();
@@ -179,19 +182,16 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const { host: at, port } = await http.server.listen();
   url = `http://${at === '0.0.0.0' || at === '::' ? '127.0.0.1' : at}:${port}`;
   page = pageUrl(config.listen, port, lan);
-  await containers.open(submit);
+  await openEngines(containers, submit, rescan);
   await mqtt.start();
 
   const { reload, stop: unfollow } = followConfig({ ...parts, source, gate, drills: drilling.drills });
-  const quietly = (work: () => Promise<void>) => (): void => {
-    work().catch((thrown: unknown) => log.logger.error({ err: AppError.from(thrown) }, 'a reload failed'));
-  };
   const sample = async (): Promise<void> => submit({ type: 'host_sampled', host: await host.sample() });
   await sample();
   const endings = [
     keepTotals(loop, store, clock),
-    watchPath(parts.configPath, 'file', clock, quietly(reload)),
-    watchPath(config.paths.models, 'folder', clock, quietly(source.rescan)),
+    watchPath(parts.configPath, 'file', clock, quietly(log.logger, reload)),
+    watchPath(config.paths.models, 'folder', clock, rescan),
     every(clock, RESCAN_MS, async () => {
       if (loop.state.problems.size > 0) await source.rescan();
     }),

@@ -1,12 +1,28 @@
 /** What a person mended is tried at once, not when the wait of a failure that had another cause is over. */
 import type { Decision } from './changes.ts';
 import type { Outage, State } from './state.ts';
-import type { Model, Now, Placement, Policy } from './types.ts';
+import type { Model, Now, Placement, Policy, Reason } from './types.ts';
 
 /** An image is on the engine that was not. */
 export function imageCame(out: Decision, state: State, image: string, now: Now): void {
   retry(out, state, state.policy, now, (model, { placement, reason }) => {
     return reason === 'start_failed' && model.profiles[placement]?.image === image;
+  });
+}
+
+const OF_A_DEVICE: readonly Reason[] = ['device_missing', 'gpu_lost', 'start_failed'];
+
+/** A GPU is there, or the engine was restarted, perhaps for the sake of one. */
+export function deviceCame(
+  out: Decision,
+  state: State,
+  policy: Policy | null,
+  engine: string,
+  now: Now,
+): void {
+  retry(out, state, policy, now, (model, { placement, reason }) => {
+    const profile = model.profiles[placement];
+    return profile?.gpu != null && profile.engine === engine && OF_A_DEVICE.includes(reason);
   });
 }
 

@@ -86,7 +86,7 @@ type Report = Exclude<
 function decideReport(out: Decision, state: State, input: Report, now: Now): void {
   switch (input.type) {
     case 'engine_reachable':
-      onReachable(out, state, input.engine);
+      onReachable(out, state, input.engine, now);
       break;
     case 'engine_unreachable':
       onUnreachable(out, state, input.engine, input.problem);

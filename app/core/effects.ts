@@ -72,6 +72,8 @@ export type Effect =
   /** Read the profile's files, so that they are in the page cache; reports `read_ahead_done`. */
   | { readonly type: 'read_ahead'; readonly model: string; readonly profile: Profile }
   | { readonly type: 'sample_host' }
+  /** A GPU would be of use and there is none: reports a policy by `configured` where there is one by now. */
+  | { readonly type: 'look_for_gpus' }
   | { readonly type: 'answer_command'; readonly id: number; readonly result: CommandResult }
   /** All instances are gone or kept: the process may end. */
   | { readonly type: 'stopped' };

@@ -1,5 +1,6 @@
 /** The end of a search for an instance that found none: wait, or say why not. */
 import type { Decision } from './changes.ts';
+import { missGpu } from './gpu-again.ts';
 import { nextOutage } from './outage.ts';
 import { isLasting } from './reason.ts';
 import { gib, refuseRequest } from './refuse.ts';
@@ -21,6 +22,7 @@ export function giveUp(
 ): void {
   if (mayReturn(state, model, request, now)) return;
   for (const one of pursuit.shortages) out.facts.push(loadRefused(model.name, one));
+  missGpu(out, model);
   refuseRequest(out, request, whyNot(state, model, request, pursuit, now));
 }
 
@@ -55,6 +57,7 @@ export function giveUpWish(
     if (before === undefined) out.facts.push(loadRefused(model.name, { placement, fit }));
   }
   if (own.wanted === null) return;
+  missGpu(out, model);
   out.changes.push({
     type: 'model_error',
     model: model.name,

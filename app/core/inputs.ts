@@ -5,7 +5,7 @@
 import type { DrillScenario, DrillVerdict } from './drill.ts';
 import type { Command, InstanceId, NewRequest, Outcome, RequestId, SettingChange } from './request.ts';
 import type { Timings } from './speed.ts';
-import type { ExitEvidence, HostMemory, Need, Placement, Policy, Problem, ProblemId } from './types.ts';
+import type { ExitEvidence, Gpu, HostMemory, Need, Placement, Policy, Problem, ProblemId } from './types.ts';
 
 /** A container with our label, as an observation of an engine shows it. */
 export interface ObservedContainer {
@@ -34,6 +34,8 @@ export type Input =
       readonly why: 'start' | 'scan' | 'reload' | 'settings';
       /** What was changed by it, to be told. */
       readonly settings?: readonly SettingChange[];
+      /** GPUs that can be used now and could not before. */
+      readonly gpus?: readonly Gpu[];
     }
   /** A deadline may have come due. */
   | { readonly type: 'tick' }

@@ -1,9 +1,10 @@
 /** Decisions about what people ask: load, unload, restart, and a new policy from file or settings. */
 
-import { definitionChanged } from './cause-gone.ts';
+import { definitionChanged, deviceCame } from './cause-gone.ts';
 import type { Decision } from './changes.ts';
 import type { ErrorCode } from './codes.ts';
 import type { FactBody } from './facts.ts';
+import { missGpu } from './gpu-again.ts';
 import type { Input } from './inputs.ts';
 import type { Instance } from './instance.ts';
 import { allowedPlacements } from './placement.ts';
@@ -18,6 +19,7 @@ export function onCommand(out: Decision, state: State, id: number, command: Comm
   const model = state.policy?.models.get(state.names.get(command.model) ?? '');
   const refused = refusedCommand(model, command);
   if (refused !== null || model === undefined) {
+    if (model !== undefined) missGpu(out, model);
     out.effects.push({
       type: 'answer_command',
       id,
@@ -87,6 +89,10 @@ export function onConfigured(
   now: Now,
 ): void {
   definitionChanged(out, state, input.policy, now);
+  for (const { engine, name } of input.gpus ?? []) {
+    deviceCame(out, state, input.policy, engine, now);
+    out.facts.push({ type: 'gpu_back', engine, detail: name });
+  }
   out.changes.push({ type: 'policy_set', policy: input.policy });
   // Files may be there now: what could not be read is read again.
   for (const [hash, need] of state.needs) {

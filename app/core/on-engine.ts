@@ -1,4 +1,5 @@
 /** Decisions about what an engine shows: reachable or not, and which containers of ours it holds. */
+import { deviceCame } from './cause-gone.ts';
 import type { Decision } from './changes.ts';
 import type { ObservedContainer } from './inputs.ts';
 import type { Instance } from './instance.ts';
@@ -12,9 +13,12 @@ import type { Need, Now, Problem } from './types.ts';
 /** Until it is measured or estimated, an adopted instance counts nothing beyond what the host shows. */
 const UNKNOWN_NEED: Need = { ram: 0, mapped: 0, vram: {}, parts: [] };
 
-export function onReachable(out: Decision, state: State, engine: string): void {
+export function onReachable(out: Decision, state: State, engine: string, now: Now): void {
   const before = state.engines.get(engine);
-  if (before?.problem) out.changes.push({ type: 'problem_cleared', key: problemKey(before.problem) });
+  if (before?.problem) {
+    out.changes.push({ type: 'problem_cleared', key: problemKey(before.problem) });
+    deviceCame(out, state, state.policy, engine, now);
+  }
   out.changes.push({ type: 'engine_set', engine, observed: before?.observed ?? false, problem: null });
 }
 

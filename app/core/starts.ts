@@ -1,6 +1,7 @@
 /** How a model gets an instance: the best placement that can be had, prepared step by step. */
 import { type Fit, fit, hostBytes, memoryIsComingBack, memoryLimitOf, victims } from './admission.ts';
 import type { Decision } from './changes.ts';
+import { missGpu } from './gpu-again.ts';
 import type { Instance } from './instance.ts';
 import { newInstance } from './on-engine.ts';
 import { nextOutage } from './outage.ts';
@@ -106,6 +107,7 @@ function admit(
 }
 
 function start(out: Decision, state: State, model: Model, profile: Profile, need: Need, now: Now): void {
+  missGpu(out, model);
   const limit = memoryLimitOf(hostBytes(profile, need), state.raisedLimits.has(profile.hash));
   const instance: Instance = newInstance(
     `i${state.nextInstance}`,

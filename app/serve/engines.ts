@@ -3,7 +3,7 @@ import { dockerContainers, type EngineConfig, refuseSecond } from '../adapters/d
 import { type Config, resolveImages } from '../config.ts';
 import { type FaultyStarts, faultyStarts } from '../inspect/drill/faulty-starts.ts';
 import type { Log } from '../log.ts';
-import type { Clock } from '../ports.ts';
+import type { Clock, Containers, ContainersInput } from '../ports.ts';
 
 /** `owner`: the uuid in our label; `now`: the configuration after its last reload. */
 export function engineContainers(
@@ -32,6 +32,20 @@ export function engineContainers(
 /** Rejects with AppError `already_running` where another controller of this home lives. */
 export async function refuseSecondController(config: Config, clock: Clock): Promise<void> {
   await refuseSecond({ home: config.mqtt.instance, engines: engineSockets(config), clock });
+}
+
+/** As `open`; `back` is called when an engine answers that did not, but not at the first try on it. */
+export async function openEngines(
+  containers: Pick<Containers, 'open'>,
+  report: (input: ContainersInput) => void,
+  back: () => void,
+): Promise<void> {
+  let tried = false;
+  await containers.open((input) => {
+    report(input);
+    if (tried && input.type === 'engine_reachable') back();
+  });
+  tried = true;
 }
 
 function engineSockets(config: Config): Readonly<Record<string, EngineConfig>> {

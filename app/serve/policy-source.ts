@@ -16,18 +16,20 @@ import {
   type SettingsStore,
   waitsForRestart,
 } from '../config.ts';
+import { lookedAgain } from '../core/gpu-again.ts';
 import type { DetectedGpu } from '../core/gpu-detection.ts';
 import type { Input } from '../core/inputs.ts';
 import { problemId, problemKey } from '../core/problem.ts';
 import type { SettingChange } from '../core/request.ts';
-import type { Policy, Problem } from '../core/types.ts';
+import type { Gpu, Policy, Problem } from '../core/types.ts';
 import type { JsonFile, ModelFile, ModelFiles } from '../ports.ts';
 
 export interface PolicySourceParts {
   readonly loaded: LoadedConfig;
   readonly settingsFile: JsonFile;
   readonly modelFiles: ModelFiles;
-  readonly detected: readonly DetectedGpu[];
+  /** Looks at the machine's graphics cards. */
+  readonly detectGpus: () => Promise<readonly DetectedGpu[]>;
   readonly cores: number;
   readonly submit: (input: Input) => void;
 }
@@ -36,7 +38,7 @@ export interface PolicySource {
   readonly settings: SettingsStore;
   /** File and settings together, as they hold now. */
   config(): Config;
-  /** Looks at the models folder again; hands a new policy over where something changed. */
+  /** Looks at the models folder and the graphics cards again; hands a new policy over where something changed. */
   rescan(): Promise<void>;
   /**
    * The file, read again: the new policy, or problems that name what is wrong while the old one stays. A file
@@ -54,6 +56,9 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
   /** The file as it was read last, with what waits for a restart. */
   let read: LoadedConfig = parts.loaded;
   let files: readonly ModelFile[] = [];
+  let detected: readonly DetectedGpu[] = [];
+  /** Found by the last look and not handed over yet. */
+  let came: readonly DetectedGpu[] = [];
   let told = new Map<string, Problem>();
   let scanProblems: readonly Problem[] = [];
   let fileProblems: readonly Problem[] = [];
@@ -70,12 +75,14 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
       config,
       settings: settings.values(),
       files,
-      detected: parts.detected,
+      detected,
       cores: parts.cores,
     });
-    if (why !== 'scan' || !same(current, made.policy)) {
+    const gpus = cameInUse(came, config);
+    came = [];
+    if (why !== 'scan' || gpus.length > 0 || !same(current, made.policy)) {
       current = made.policy;
-      submit({ type: 'configured', policy: made.policy, why, settings: changes });
+      submit({ type: 'configured', policy: made.policy, why, settings: changes, gpus });
     }
     tellProblems([...settingsProblems, ...fileProblems, ...scanProblems, ...made.problems]);
   }
@@ -94,11 +101,16 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
     const found = await parts.modelFiles.scan();
     files = found.files;
     scanProblems = found.problems;
+    const cards = await parts.detectGpus();
+    const again = lookedAgain(detected, cards);
+    detected = again.detected;
+    came = [...came, ...again.came];
   }
 
   settings.onChange((changes) => handOver('settings', changes));
 
   await scan();
+  came = [];
   handOver('start');
   return {
     settings,
@@ -122,6 +134,11 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
       handOver(changed ? 'reload' : 'scan');
     },
   };
+}
+
+/** An integrated one that nobody named is only offered. */
+function cameInUse(came: readonly DetectedGpu[], { gpus }: Config): readonly Gpu[] {
+  return came.filter(({ use }) => gpus !== 'auto' || use === 'on').map(({ gpu }) => gpu);
 }
 
 function sameText(a: LoadedConfig, b: LoadedConfig): boolean {

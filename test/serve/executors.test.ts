@@ -52,6 +52,7 @@ function executors({ used = async () => null, ...containers }: Parts) {
     readAhead: { read: async () => 0 },
     estimator: { need: async () => need(1) },
     closeConnections() {},
+    lookForGpus() {},
     submit: (input) => void told.push(input),
     stopped() {},
     clock: manualClock(),

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { detectGpus } from '../../app/adapters/host/gpus.ts';
 import { parseConfig } from '../../app/config.ts';
+import type { DetectedGpu } from '../../app/core/gpu-detection.ts';
 import type { Input } from '../../app/core/inputs.ts';
 import { problemKey } from '../../app/core/problem.ts';
 import type { Problem } from '../../app/core/types.ts';
 import type { JsonFile } from '../../app/ports.ts';
 import { policySource } from '../../app/serve/policy-source.ts';
 import { load, modelFile, nothingOutside } from '../config/support.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 /** One document in memory. */
 function memoryFile(): JsonFile {
@@ -20,13 +25,17 @@ function memoryFile(): JsonFile {
   };
 }
 
-async function home(text: string | null = null, problems: readonly Problem[] = []) {
+async function home(
+  text: string | null = null,
+  problems: readonly Problem[] = [],
+  detectGpus: () => Promise<readonly DetectedGpu[]> = async () => [],
+) {
   const inputs: Input[] = [];
   const source = await policySource({
     loaded: load(text),
     settingsFile: memoryFile(),
     modelFiles: { scan: async () => ({ files: [modelFile('chat.gguf')], problems }) },
-    detected: [],
+    detectGpus,
     cores: 4,
     submit: (input) => inputs.push(input),
   });
@@ -84,6 +93,39 @@ test('a changed setting comes with the policy that it made, once', async () => {
     ],
   );
   assert.equal(made[0]?.policy.queue.depth, 5);
+});
+
+test('a graphics card whose driver is loaded later is used, told once, and its problem is gone', async (t) => {
+  const root = await temporaryFolder(t);
+  const slot = join(root, 'sys/bus/pci/devices/0000:01:00.0');
+  await mkdir(slot, { recursive: true });
+  const write = (file: string, text: string) => writeFile(join(slot, file), text);
+  await write('class', '0x030000');
+  await write('vendor', '0x10de');
+  await write('device', '0x2504');
+  const sources = { sys: join(root, 'sys'), proc: join(root, 'proc') };
+  const { source, inputs } = await home(null, [], () => detectGpus(sources));
+  const missing = 'gpu_driver_missing::0000:01:00.0';
+  const seen = inputs.flatMap((each) => (each.type === 'problem_seen' ? [problemKey(each.problem)] : []));
+  assert.deepEqual(seen, [missing]);
+  await source.rescan();
+  await write('uevent', 'DRIVER=nvidia');
+  await source.rescan();
+  await source.rescan();
+  const made = inputs.flatMap((each) => (each.type === 'configured' ? [each] : []));
+  assert.deepEqual(
+    made.map(({ why, gpus, policy }) => [
+      why,
+      gpus?.map(({ name }) => name),
+      [...policy.models.values()].map(({ profiles }) => Object.keys(profiles)),
+    ]),
+    [
+      ['start', [], [['cpu']]],
+      ['scan', ['NVIDIA 2504'], [['gpu', 'cpu']]],
+    ],
+  );
+  const gone = inputs.flatMap((each) => (each.type === 'problem_gone' ? [problemKey(each)] : []));
+  assert.deepEqual(gone, [missing]);
 });
 
 test('each broken file is told, and so is each fault of a changed configuration', async () => {

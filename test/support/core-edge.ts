@@ -99,6 +99,7 @@ export async function coreEdge(
           loop.submit({ type: 'tokens_counted', request, tokens }),
         ),
       read_ahead: nothing,
+      look_for_gpus: () => {},
       sample_host: () => loop.submit({ type: 'host_sampled', host: host(12 * GIB) }),
       stopped: nothing,
     },

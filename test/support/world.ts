@@ -177,6 +177,7 @@ export function makeWorld(options: WorldOptions): World {
         loop.submit({ type: 'need_estimated', hash: profile.hash, need: estimated });
       },
       read_ahead: record,
+      look_for_gpus: record,
       sample_host: () => loop.submit({ type: 'host_sampled', host: memory }),
     },
   });

@@ -122,7 +122,7 @@ export const enFacts: FactPhrases = {
   out_of_memory: (f, format) =>
     `${name(f)} ran out of memory ${on(f)}.${f.need !== undefined && f.room !== undefined ? ` It needed ${format.memory(f.need)}; ${format.memory(f.room)} was free.` : ''}`,
   gpu_lost: (f) => `The GPU is gone.${detail(f)}`,
-  gpu_back: () => 'The GPU is there again.',
+  gpu_back: (f) => `The GPU can be used.${detail(f)}`,
   cpu_fallback_detected: (f) =>
     `${name(f)} should run on the GPU but runs on the CPU${f.reason === 'device_missing' ? ': its container sees no GPU' : because(f)}.${detail(f)}`,
   ram_pressure: (f, format) =>

@@ -127,7 +127,7 @@ export const koFacts: FactPhrases = {
   out_of_memory: (f, format) =>
     `${name(f)}이 ${at(f)}쓸 메모리가 부족합니다.${f.need !== undefined && f.room !== undefined ? ` ${format.memory(f.need)}가 필요했지만 ${format.memory(f.room)}만 비어 있었습니다.` : ''}`,
   gpu_lost: (f) => `GPU가 보이지 않습니다.${detail(f)}`,
-  gpu_back: () => 'GPU가 다시 보입니다.',
+  gpu_back: (f) => `GPU를 사용할 수 있습니다.${detail(f)}`,
   cpu_fallback_detected: (f) =>
     `${name(f)}이 GPU가 아닌 CPU에서 실행되고 있습니다.${f.reason === 'device_missing' ? ' 컨테이너가 GPU를 찾지 못했습니다.' : because(f)}${detail(f)}`,
   ram_pressure: (f, format) =>

@@ -125,7 +125,7 @@ export const zhFacts: FactPhrases = {
   out_of_memory: (f, format) =>
     `${name(f)} ${at(f)}内存不足。${f.need !== undefined && f.room !== undefined ? `需要 ${format.memory(f.need)}，而空闲的只有 ${format.memory(f.room)}。` : ''}`,
   gpu_lost: (f) => `看不到 GPU 了。${detail(f)}`,
-  gpu_back: () => 'GPU 已重新出现。',
+  gpu_back: (f) => `GPU 可以使用了。${detail(f)}`,
   cpu_fallback_detected: (f) =>
     `${name(f)} 本应在 GPU 上运行，实际却在 CPU 上${f.reason === 'device_missing' ? '：容器中检测不到 GPU' : because(f)}。${detail(f)}`,
   ram_pressure: (f, format) =>
