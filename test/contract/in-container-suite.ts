@@ -20,11 +20,16 @@ interface Controller {
 
 export function inContainerContract(name: string, engine: () => BenchEngine, timeout: number): void {
   /** `more`: mounts and network of the container that stands for the controller. */
-  async function controller(defer: Defer, here: string, more: HostConfig): Promise<Controller> {
+  async function controller(
+    defer: Defer,
+    here: string,
+    more: HostConfig,
+    Labels: Record<string, string> = {},
+  ): Promise<Controller> {
     const folder = await mkdtemp(join(tmpdir(), 'mountinfo-'));
     const mountinfo = join(folder, 'mountinfo');
     const home = homeOn(engine(), { mountinfo, models: { here, onHost: 'auto' } });
-    const options = { Image: engine().images.cpu, Entrypoint: ['sleep'], Cmd: ['600'] };
+    const options = { Image: engine().images.cpu, Entrypoint: ['sleep'], Cmd: ['600'], Labels };
     const container = await home.docker.createContainer({ ...options, HostConfig: { Init: true, ...more } });
     defer(() => rm(folder, { recursive: true }));
     // A network with a member can't be removed.
@@ -83,6 +88,21 @@ export function inContainerContract(name: string, engine: () => BenchEngine, tim
       const { Networks } = (await home.docker.getContainer(id).inspect()).NetworkSettings;
       assert.ok(Networks[`llamastead-${home.home}-${home.owner.slice(0, 8)}`] !== undefined);
       assert.ok(Networks['bridge'] !== undefined);
+    });
+
+    test("what a composed controller makes is in no project, but stands in for it: no stranger's tile in CasaOS", async (t) => {
+      const models = { Binds: [`${engine().modelsFolder}:/models:ro`] };
+      const labels = { 'com.docker.compose.project': 'app' };
+      const { home, id } = await controller(deferred(t), '/models', models, labels);
+      const started = await home.containers.start(planFor(engine(), 'i1'));
+      assert.ok(started.ok, JSON.stringify(started));
+      const { Config, HostConfig } = await home.docker.getContainer(started.container).inspect();
+      const holder = HostConfig.NetworkMode?.replace('container:', '') ?? '';
+      const { Config: holders } = await home.docker.getContainer(holder).inspect();
+      for (const { Labels } of [Config, holders]) {
+        assert.equal(Labels['com.docker.compose.replace'], id);
+        assert.equal(Labels['com.docker.compose.project'], undefined);
+      }
     });
 
     test('a models folder that is in no mount is a problem', async (t) => {

@@ -25,7 +25,7 @@ import { removeContainer, removeInstance } from './remove.ts';
 import { servicesMemory } from './services-memory.ts';
 import { startInstance } from './start.ts';
 import type { Self } from './whoami.ts';
-import { networkPlan } from './whoami.ts';
+import { appLabels, networkPlan } from './whoami.ts';
 
 export interface EngineContainers extends Omit<Containers, 'open'> {
   open(): Promise<void>;
@@ -42,7 +42,7 @@ export function engineContainers(
   const timing = { ...TIMING, ...options.timing };
   const owner = { home: options.home, owner: options.owner, engine };
   const api = dockerApi(socket, clock, timing.call);
-  const change = guarded(api, options.owner);
+  const change = guarded(api, options.owner, () => appLabels(connected?.self ?? null));
   let connected: { readonly facts: EngineFacts; readonly self: Self | null } | undefined;
   const now = () => {
     if (connected === undefined) throw new AppError('docker_unreachable', 'the engine is not reached');

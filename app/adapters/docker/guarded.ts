@@ -42,7 +42,12 @@ const NOT_MODIFIED = 304;
 const CONFLICT = 409;
 const IN_USE = 403;
 
-export function guarded(api: DockerApi, owner: string): Guarded {
+/** `beside`: labels that every container gets with its own. */
+export function guarded(
+  api: DockerApi,
+  owner: string,
+  beside: () => Readonly<Record<string, string>>,
+): Guarded {
   /** Labels never change and ids are never reused, so one look is enough. */
   const known = new Set<string>();
 
@@ -68,7 +73,8 @@ export function guarded(api: DockerApi, owner: string): Guarded {
   return {
     async create(options) {
       if (options.Labels?.[LABELS.owner] !== owner) throw notOurs('container', options.name ?? '');
-      const { name, ...body } = options;
+      const { name, ...own } = options;
+      const body = { ...own, Labels: { ...beside(), ...own.Labels } };
       // docker-modem would write all options, the key among them, into the address as well.
       const split = { _query: { name }, _body: body } as ContainerCreateOptions;
       const { id } = await api.call((docker, abortSignal) =>

@@ -7,6 +7,9 @@ import { ownContainerIds } from './mountinfo.ts';
 import { isNetworkOf, networkName, type Owner } from './names.ts';
 import type { InspectedContainer } from './schemas.ts';
 
+const COMPOSE_PROJECT = 'com.docker.compose.project';
+const COMPOSE_REPLACE = 'com.docker.compose.replace';
+
 export interface Self {
   readonly id: string;
   readonly mounts: readonly OwnMount[];
@@ -14,6 +17,8 @@ export interface Self {
   readonly networks: readonly string[];
   /** As Docker keeps it: `default`, `bridge`, `host`, `container:ID`, or a network. */
   readonly networkMode: string;
+  /** It was made by `docker compose`, as CasaOS makes its apps. */
+  readonly composed: boolean;
 }
 
 /** `mountinfo`: the file's text. Null where this process does not run in a container of this engine. */
@@ -31,9 +36,20 @@ export async function whoAmI(api: DockerApi, mountinfo: string): Promise<Self | 
       mounts: found.Mounts.map(ownMount),
       networks: Object.keys((shared ?? found).NetworkSettings.Networks),
       networkMode,
+      composed: found.Config.Labels[COMPOSE_PROJECT] !== undefined,
     };
   }
   return null;
+}
+
+/**
+ * Labels beside our own for what belongs to the controller's app. CasaOS shows every container outside of its apps as a
+ * "legacy app", but not one that stands in for a container of an app: compose marks so what it makes in an update
+ * (CasaOS-AppManagement, route/v2/internal_web.go). Compose itself looks at containers of its project only, which ours
+ * are not: neither `up --remove-orphans` nor `down`, `stop` or the app's status takes notice of them.
+ */
+export function appLabels(self: Self | null): Readonly<Record<string, string>> {
+  return self?.composed === true ? { [COMPOSE_REPLACE]: self.id } : {};
 }
 
 function ownMount(mount: InspectedContainer['Mounts'][number]): OwnMount {

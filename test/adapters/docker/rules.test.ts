@@ -8,7 +8,7 @@ import { instanceName } from '../../../app/adapters/docker/names.ts';
 import { gpusOf } from '../../../app/adapters/docker/others.ts';
 import { portAllocator } from '../../../app/adapters/docker/port-allocator.ts';
 import { workingMemory } from '../../../app/adapters/docker/services-memory.ts';
-import { networkPlan, type Self } from '../../../app/adapters/docker/whoami.ts';
+import { appLabels, networkPlan, type Self } from '../../../app/adapters/docker/whoami.ts';
 import { AppError } from '../../../app/errors.ts';
 
 describe('the API version', () => {
@@ -116,12 +116,20 @@ describe('an exit', () => {
 const HOME = { home: 'home', owner: '0a1b2c3d-0000-4000-8000-000000000000' };
 const OURS = 'llamastead-home-0a1b2c3d';
 
+test('only what a composed controller makes stands in for it', () => {
+  const self: Self = { id: 'me', mounts: [], networks: [], networkMode: 'x', composed: true };
+  assert.deepEqual(appLabels(self), { 'com.docker.compose.replace': 'me' });
+  assert.deepEqual(appLabels({ ...self, composed: false }), {});
+  assert.deepEqual(appLabels(null), {});
+});
+
 describe('the network of the holder', () => {
   const self = (networks: readonly string[], networkMode = 'x'): Self => ({
     id: 'me',
     mounts: [],
     networks,
     networkMode,
+    composed: true,
   });
   const cases = [
     { where: 'on the host', self: null, plan: { kind: 'make', name: OURS, join: null } },
