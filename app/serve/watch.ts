@@ -1,18 +1,21 @@
 /** Watches a file or a folder for changes; several in a moment count as one. */
-import { type FSWatcher, type Stats, statSync, watch } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { existsSync, type FSWatcher, readFileSync, realpathSync, type Stats, statSync, watch } from 'node:fs';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type { Clock } from '../ports.ts';
+import { mountsAt } from './mounts.ts';
 
 /** Editors and copies make many changes in a row; the last one counts. */
 const SETTLE_MS = 300;
 
-/** How often it is looked whether the path is still the one that is watched. */
-const LOOK_MS = 30_000;
+/** How often it is looked whether the path is still the one that is watched: no event tells of a mount. */
+const LOOK_MS = 10_000;
+const MOUNTINFO = '/proc/self/mountinfo';
 
 /**
  * Calls back after a change of `path`. A file is watched through its folder, since editors replace it. What is not
- * there, or is replaced as a whole (a disk that is mounted), is found within half a minute and watched from then on.
+ * there, or is replaced as a whole (a disk that is mounted on it or below it), is found within ten seconds and watched
+ * from then on.
  */
 export function watchPath(
   path: string,
@@ -45,7 +48,7 @@ export function watchPath(
     }
   };
   const look = async (): Promise<void> => {
-    const found = await stat(folder).then(identity, () => null);
+    const found = await identity(folder);
     if (ended || found === watched) return;
     watcher?.close();
     watcher = null;
@@ -55,7 +58,7 @@ export function watchPath(
   };
 
   try {
-    watched = identity(statSync(folder));
+    watched = identitySync(folder);
     begin();
   } catch {
     watched = null;
@@ -69,8 +72,24 @@ export function watchPath(
   };
 }
 
-function identity({ dev, ino }: Stats): string {
-  return `${dev}:${ino}`;
+/** Null where it is not there. */
+async function identity(folder: string): Promise<string | null> {
+  try {
+    const [stats, real] = await Promise.all([stat(folder), realpath(folder)]);
+    return identityOf(stats, real, await readFile(MOUNTINFO, 'utf8').catch(() => ''));
+  } catch {
+    return null;
+  }
+}
+
+/** As `identity`; throws where it is not there. */
+function identitySync(folder: string): string {
+  const [stats, real] = [statSync(folder), realpathSync(folder)];
+  return identityOf(stats, real, existsSync(MOUNTINFO) ? readFileSync(MOUNTINFO, 'utf8') : '');
+}
+
+function identityOf({ dev, ino }: Stats, real: string, mountinfo: string): string {
+  return [`${dev}:${ino}`, ...mountsAt(mountinfo, real)].join(' ');
 }
 
 /** Calls `work` every `ms` for as long as the process runs; a run that takes long is not overtaken. */

@@ -19,7 +19,11 @@ interface Service {
   readonly image: string;
   readonly privileged?: boolean;
   readonly ports: readonly { readonly target: number; readonly published: string }[];
-  readonly volumes: readonly { readonly source: string; readonly target: string }[];
+  readonly volumes: readonly {
+    readonly source: string;
+    readonly target: string;
+    readonly bind?: { readonly create_host_path: boolean; readonly propagation: string };
+  }[];
   readonly 'x-casaos': Readonly<Record<'envs' | 'ports' | 'volumes', readonly Described[]>>;
 }
 interface App {
@@ -108,6 +112,8 @@ describe('the app', () => {
   test('keeps models where a removal of the app leaves them, and asks for no GPU of its own', () => {
     const models = service?.volumes.find(({ target }) => target === '/models');
     assert.equal(models?.source, '/DATA/LLM/models');
+    // The store's engine makes a missing folder only where the file asks for it.
+    assert.deepEqual(models?.bind, { create_host_path: true, propagation: 'rslave' });
     assert.equal(service?.privileged, undefined);
     assert.equal(JSON.stringify(app).includes('"devices"'), false);
   });

@@ -1,10 +1,13 @@
 /** What is not there yet, or goes and comes back as another one, is watched all the same. */
 import assert from 'node:assert/strict';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { watchPath } from '../../app/serve/watch.ts';
 import { manualClock } from '../support/clock.ts';
+import { deferred } from '../support/defer.ts';
+import { mountDisk } from '../support/disk.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
@@ -55,6 +58,21 @@ test('a configuration file whose folder comes later is seen', async (t) => {
   await writeFile(join(folder, 'llamastead.yaml'), 'log: {level: debug}');
   await told();
   await rm(join(folder, 'llamastead.yaml'));
+  await told();
+});
+
+test('a disk that is mounted on the folder, and one below it, are seen', async (t) => {
+  const defer = deferred(t);
+  const folder = await mkdtemp(join(tmpdir(), 'llamastead-test-'));
+  defer(() => rm(folder, { recursive: true }));
+  const [on, below] = [join(folder, 'models'), join(folder, 'models/nas')];
+  await mkdir(on);
+  const { told } = watched(t, on, 'folder');
+  await mountDisk(defer, on);
+  await told();
+  await mkdir(below);
+  await told();
+  await mountDisk(defer, below);
   await told();
 });
 

@@ -118,7 +118,7 @@ export const problems = {
   folderEmpty: (folder: string): Problem => ({
     code: 'models_folder_empty',
     text: `There is no model file (.gguf) in the models folder ${folder}.`,
-    fix: 'Copy a GGUF file there. If there were models before, the disk is probably not mounted: mount it and restart the container.',
+    fix: 'Copy a GGUF file there. If there were models before, their disk is probably not mounted: mount it. If it is not found within a minute, restart the container of Llamastead.',
     params: { folder },
   }),
 } as const;

@@ -75,7 +75,7 @@ export const koProblems: ProblemPhrases = {
   }),
   models_folder_empty: (p) => ({
     said: `모델 폴더 ${p.of('folder')}에 모델 파일(.gguf)이 없습니다.`,
-    fix: 'GGUF 파일을 넣어 주세요. 전에 모델이 있었다면 디스크가 마운트되지 않았을 수 있습니다. 마운트한 뒤 컨테이너를 다시 시작해 주세요.',
+    fix: 'GGUF 파일을 넣어 주세요. 전에 모델이 있었다면 디스크가 마운트되지 않았을 수 있으니 마운트해 주세요. 1분 안에 찾지 못하면 Llamastead 컨테이너를 다시 시작해 주세요.',
   }),
   models_folder_missing: (p) => ({
     said: `모델 폴더 ${p.of('folder')}가 없습니다.`,

@@ -72,7 +72,7 @@ export const zhProblems: ProblemPhrases = {
   }),
   models_folder_empty: (p) => ({
     said: `模型文件夹 ${p.of('folder')} 中没有模型文件（.gguf）。`,
-    fix: '请放入 GGUF 文件。如果以前有模型，可能是磁盘没有挂载：请挂载后重启容器。',
+    fix: '请放入 GGUF 文件。如果以前有模型，可能是磁盘没有挂载：请挂载。如果一分钟内没有找到，请重启 Llamastead 的容器。',
   }),
   models_folder_missing: (p) => ({
     said: `模型文件夹 ${p.of('folder')} 不存在。`,

@@ -2,7 +2,7 @@ import type { Bench } from '../bench.ts';
 import { contentHash } from '../lib/content-hash.ts';
 import type { Docker } from '../lib/docker.ts';
 import { repository } from '../lib/paths.ts';
-import type { Folders } from './folders.ts';
+import { type Folders, propagationOf } from './folders.ts';
 
 export interface Ports {
   http: number;
@@ -62,7 +62,8 @@ export async function startController(bench: Bench, plan: ContainerPlan, publish
     ...['--publish', `${published.http}:${plan.ports.http}`],
     ...['--publish', `${published.mqtt}:${plan.ports.mqtt}`],
     ...['--volume', `${plan.socket}:/var/run/docker.sock`],
-    ...['--volume', `${folders.models}:/models`, '--volume', `${folders.state}:/data`],
+    ...['--volume', `${folders.models}:/models:${await propagationOf(folders.models)}`],
+    ...['--volume', `${folders.state}:/data`],
     ...['--volume', `${folders.config}:/config`],
     plan.image,
   ]);

@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, statSync
 import { join } from 'node:path';
 import type { Bench } from '../bench.ts';
 import { homeDir } from '../lib/paths.ts';
+import { run } from '../lib/run.ts';
 import { writeWhole } from './home-file.ts';
 
 /** The folders that a home mounts, as a NAS has them. */
@@ -33,6 +34,15 @@ export function makeFolders(bench: Bench): void {
     copyFileSync(source, `${copy}.part`);
     renameSync(`${copy}.part`, copy);
   }
+}
+
+/**
+ * How to bind a folder so that what the host mounts in it later shows in the container: a NAS with systemd can, but
+ * Docker refuses it where the file system that holds the folder shares nothing.
+ */
+export async function propagationOf(folder: string): Promise<'rslave' | 'rprivate'> {
+  const told = await run('findmnt', ['--noheadings', '--output', 'PROPAGATION', '--target', folder]);
+  return /shared|slave/.test(told) ? 'rslave' : 'rprivate';
 }
 
 function isCopy(source: string, copy: string): boolean {
