@@ -6,14 +6,27 @@ import type { AppError } from '../../errors.ts';
 
 const NOT_FOUND = 404;
 
-/** `error` is a `docker_unreachable`, `docker_refused` or `docker_too_old`. */
-export function engineProblem(engine: string, socket: string, error: AppError): Problem {
-  const params = { engine, socket, detail: error.message };
-  const { code, text, fix } = words(engine, socket, error);
+/**
+ * `error` is a `docker_unreachable`, `docker_refused` or `docker_too_old`; `group`: number of the group that may use the
+ * socket, where there is one.
+ */
+export function engineProblem(
+  engine: string,
+  socket: string,
+  error: AppError,
+  group: number | null = null,
+): Problem {
+  const params = { engine, socket, detail: error.message, ...(group === null ? {} : { group }) };
+  const { code, text, fix } = words(engine, socket, error, group);
   return { code, text, fix, params };
 }
 
-function words(engine: string, socket: string, error: AppError): Omit<Problem, 'params'> {
+function words(
+  engine: string,
+  socket: string,
+  error: AppError,
+  group: number | null,
+): Omit<Problem, 'params'> {
   if (error.code === 'docker_too_old') {
     return {
       code: 'docker_too_old',
@@ -40,7 +53,10 @@ function words(engine: string, socket: string, error: AppError): Omit<Problem, '
       return {
         code: 'docker_socket_forbidden',
         text: `Llamastead may not use Docker's socket ${socket}: permission denied.`,
-        fix: 'Run Llamastead as root, or add the group that owns the socket (group_add in the compose file).',
+        fix:
+          group === null
+            ? 'Run Llamastead as root (no user: in the compose file), or give its user permission on the socket.'
+            : `Run Llamastead as root (no user: in the compose file), or give it the socket's group: group_add: ["${group}"].`,
       };
     case 'ECONNREFUSED':
       return {

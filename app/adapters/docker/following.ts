@@ -19,6 +19,7 @@ import { observe } from './observe.ts';
 import type { DockerOptions } from './options.ts';
 import { alarm } from './pause.ts';
 import type { DockerEvent } from './schemas.ts';
+import { socketGroup } from './socket-group.ts';
 import type { Self } from './whoami.ts';
 import { whoAmI } from './whoami.ts';
 
@@ -155,7 +156,7 @@ export function following(
     clock,
     retryMax: timing.retryMax,
     connect,
-    problem: (error) => engineProblem(owner.engine, socket, error),
+    problem: (error) => engineProblem(owner.engine, socket, error, socketGroup(socket)),
     lost: (problem) => {
       reached = false;
       lost();

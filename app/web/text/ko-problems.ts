@@ -18,7 +18,9 @@ export const koProblems: ProblemPhrases = {
   }),
   docker_socket_forbidden: (p) => ({
     said: `Llamastead에 Docker 소켓(${p.of('socket')})을 쓸 권한이 없습니다.`,
-    fix: 'Llamastead를 root로 실행하거나, 소켓을 소유한 그룹을 compose 파일의 group_add에 추가해 주세요.',
+    fix: p.has('group')
+      ? `Llamastead를 root로 실행하거나(compose 파일에서 user: 삭제), 소켓의 그룹을 추가해 주세요: group_add: ["${p.of('group')}"]`
+      : 'Llamastead를 root로 실행하거나(compose 파일에서 user: 삭제), 그 사용자에게 소켓 권한을 주세요.',
   }),
   docker_socket_missing: (p) => ({
     said: `Docker 소켓(${p.of('socket')})이 없습니다.`,

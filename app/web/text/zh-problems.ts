@@ -24,9 +24,11 @@ export const zhProblems: ProblemPhrases = {
     said: 'Docker 的套接字存在，但 Docker 没有响应。',
     fix: '请在主机上启动 Docker（systemctl start docker）。如果重装过 Docker，也请重启 Llamastead。',
   }),
-  docker_socket_forbidden: () => ({
-    said: 'Llamastead 没有使用 Docker 套接字的权限。',
-    fix: '请以 root 运行 Llamastead，或在 compose 文件的 group_add 中加入拥有该套接字的组。',
+  docker_socket_forbidden: (p) => ({
+    said: `Llamastead 没有使用 Docker 套接字 ${p.of('socket')} 的权限。`,
+    fix: p.has('group')
+      ? `请以 root 运行 Llamastead（在 compose 文件中删除 user:），或加入该套接字的组：group_add: ["${p.of('group')}"]。`
+      : '请以 root 运行 Llamastead（在 compose 文件中删除 user:），或给其用户使用该套接字的权限。',
   }),
   docker_socket_missing: (p) => ({
     said: `找不到 Docker 的套接字 ${p.of('socket')}。`,
