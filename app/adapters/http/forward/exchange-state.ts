@@ -28,6 +28,8 @@ export interface Exchange {
   kept: KeptError | null;
   /** From the grant to the first content. */
   backendMs: number | null;
+  /** What the answer's head said; null: it is not sent. */
+  told: AnswerFacts | null;
   /** The last comment about a changed placement. */
   announced: string;
   over: boolean;

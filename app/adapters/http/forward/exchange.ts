@@ -21,7 +21,10 @@ export function exchange(shared: Shared, call: Call): void {
     shared,
     call,
     answer: answerTo(call.res, protocol, {
-      facts: () => factsOf(x),
+      facts() {
+        x.told = factsOf(x);
+        return x.told;
+      },
       drained: () => x.attempt?.resume(),
     }),
     streams: fields.stream && protocol.judge !== null,
@@ -34,6 +37,7 @@ export function exchange(shared: Shared, call: Call): void {
     attempt: null,
     kept: null,
     backendMs: null,
+    told: null,
     announced: '',
     over: false,
   };
@@ -101,7 +105,7 @@ function granted(x: Exchange, grant: Grant): void {
     return;
   }
   x.model = taken.model;
-  if (answer.headSent() && grant.attempt > 1) announce(x, grant);
+  if (hasMoved(x, grant)) announce(x, grant);
   const forwarding: Forwarding = {
     shared,
     call,
@@ -121,6 +125,12 @@ function granted(x: Exchange, grant: Grant): void {
   const goesOn = resumes && text !== null && judge !== null;
   x.attempt = goesOn ? prepareResume(forwarding, text, judge) : prepare(forwarding, text);
   x.attempt.send();
+}
+
+/** The client has a head, and the answer will come from elsewhere than it says, or than a comment said since. */
+function hasMoved({ told, announced }: Exchange, { attempt, placement }: Grant): boolean {
+  if (told === null) return false;
+  return attempt > 1 || announced !== '' || (told.placement !== null && told.placement !== placement);
 }
 
 /** Once, also where the instance was not ready and the grant comes again. */

@@ -172,6 +172,35 @@ test('a stream that waits long gets its head and comments, and later failures co
   clock.advance(60_000);
 });
 
+test('a head that named an instance which never had the request is put right, each time', async () => {
+  const loading = failing(503, 'Loading model');
+  const refusals = [0, 1, 2].map(() => Promise.withResolvers<void>());
+  const { bench, clock } = await home({
+    onFailure: ({ outcomes }) => {
+      refusals[outcomes.length - 1]?.resolve();
+      return { do: 'wait' };
+    },
+  });
+  gpu.behave(loading);
+  cpu.behave(loading);
+  const sent = post(bench.url + PATH, CHAT);
+  const ticket = await bench.ticket(0);
+  await refusals[0]?.promise;
+  clock.advance(10_000);
+  const reply = await sent.reply;
+  assert.equal(reply.headers['llamastead-placement'], 'gpu');
+  // What was not processed counts as no attempt.
+  ticket.obey({ do: 'grant', instance: 1, fresh: true });
+  await refusals[1]?.promise;
+  ticket.obey({ do: 'grant', instance: 1, fresh: true });
+  await refusals[2]?.promise;
+  gpu.behave(stream(CHAT_STREAM));
+  ticket.obey({ do: 'grant', instance: 0, fresh: true });
+  await reply.end;
+  const comments = ['cpu', 'gpu'].map((placement) => `: llamastead attempt=1 placement=${placement}\n\n`);
+  assert.equal(reply.text(), `: keepalive\n\n${comments.join('')}${CHAT_STREAM.join('')}`);
+});
+
 test('a stream whose instance answered with an error goes on telling that it waits', async () => {
   for (const behaviour of [failing(503, 'Loading model'), failing(500, 'Compute error.')]) {
     gpu.behave(behaviour);
