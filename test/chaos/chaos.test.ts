@@ -12,7 +12,7 @@ const EXIT_MS = 10_000;
 after(() => setTimeout(() => process.exit(), EXIT_MS).unref());
 
 test('clients of every kind get one end each, whatever dies under them', LIMIT, async (context) => {
-  const options = { minutes: 2, seed: Math.floor(Math.random() * 2 ** 31), clients: 20 };
+  const options = { minutes: 2, seed: Math.floor(Math.random() * 2 ** 31), clients: 20, evidence: null };
   const run = await runChaos(options, () => {});
   const told = report(options, run);
   context.diagnostic(told);

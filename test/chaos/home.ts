@@ -5,7 +5,7 @@ import { type Bench, ensureBench } from '../home/bench.ts';
 import { type NewerEngine, startNewerEngine } from '../support/newer-engine/newer-engine.ts';
 import { type ChaosBroker, startBroker } from './faults/broker.ts';
 import type { Victims } from './faults/faults.ts';
-import { type ServerLogs, serverLogs } from './faults/server-logs.ts';
+import { type ServerLogs, serverLogs } from './logs/server-logs.ts';
 import { within } from './within.ts';
 
 export interface ChaosHome {
@@ -113,7 +113,7 @@ function followLogs(controller: Controller, logs: ServerLogs): () => void {
   let timer: NodeJS.Timeout;
   let stopped = false;
   const look = async () => {
-    await controller.instances().then(logs.follow, () => undefined);
+    await controller.running().then(logs.follow, () => undefined);
     if (!stopped) timer = setTimeout(look, LOOK_MS);
   };
   timer = setTimeout(look, LOOK_MS);

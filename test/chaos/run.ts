@@ -1,4 +1,5 @@
 /** A run: clients and faults at once, then rest, then the checks. */
+import { writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { View } from '../../app/core/view.ts';
 import { check, type Verdict } from './check/check.ts';
@@ -10,6 +11,7 @@ import { heal } from './faults/faults.ts';
 import { streamingInstance } from './faults/streaming.ts';
 import { type Strike, strikeUntil } from './faults/strike.ts';
 import { type ChaosHome, startHome } from './home.ts';
+import type { Generation } from './logs/generations.ts';
 import type { ChaosOptions } from './options.ts';
 import { randomFrom } from './random.ts';
 import { within } from './within.ts';
@@ -21,6 +23,8 @@ export interface Run extends Verdict {
   readonly memory: { readonly first: number; readonly last: number; readonly most: number };
   /** Streams that changed their placement. */
   readonly moved: number;
+  /** That the llama-servers' logs tell of. */
+  readonly generations: readonly Generation[];
   readonly seams: SeamCounts;
 }
 
@@ -34,6 +38,8 @@ const AFTER_MS = 3.5 * MINUTE;
 const CLOSE_MS = 1.5 * MINUTE;
 const REST_MS = MINUTE;
 const LOOK_MS = 100;
+/** For the last lines of a log. */
+const LOGGED_MS = 10_000;
 /** Of the time after the last strike, for asking again. */
 const SEAMS_MS = 2 * MINUTE;
 /** So long a run meets seams for sure. */
@@ -101,10 +107,22 @@ async function runIn(
   stage('rest');
   const last = await rest(home);
   const { deaths, broker, controller } = home;
-  const verdict = check({ transcripts, deaths, told: broker.facts, newest: last.seq });
   await heal(home.victims);
   stage('slots');
   const busy = await busySlots(home);
+  const running = await controller.running();
+  const generations = await settled(home, running);
+  const evidence = {
+    transcripts,
+    deaths,
+    told: broker.facts,
+    newest: last.seq,
+    strikes,
+    generations,
+    running,
+  };
+  if (options.evidence !== null) await writeFile(options.evidence, JSON.stringify(evidence));
+  const verdict = check(evidence);
   stage('seams');
   const seams = await checkSeams(controller, transcripts, performance.now() + SEAMS_MS);
   const findings = [...verdict.findings, ...leftOver(last), ...busy, ...seams.findings];
@@ -118,6 +136,7 @@ async function runIn(
     requests: transcripts.length,
     memory: { first: samples[0] ?? 0, last: samples.at(-1) ?? 0, most: Math.max(...samples) },
     moved: transcripts.filter(({ raw }) => raw.includes(': llamastead attempt=')).length,
+    generations,
     seams,
   };
 }
@@ -166,6 +185,14 @@ async function rest({ controller, broker }: ChaosHome): Promise<View> {
     view = await controller.state();
   }
   return view;
+}
+
+/** What the logs tell, when they tell that every slot is free, or will not. */
+async function settled({ logs }: ChaosHome, running: readonly string[]): Promise<readonly Generation[]> {
+  const end = performance.now() + LOGGED_MS;
+  const isOpen = ({ container, end: ended }: Generation) => ended === null && running.includes(container);
+  while (logs.generations().some(isOpen) && performance.now() < end) await pause(LOOK_MS);
+  return logs.generations();
 }
 
 function leftOver({ leases, queue, requests }: View): Finding[] {

@@ -1,10 +1,8 @@
 /** A chat's stream that went on after a failure looks like one stream. */
 import type { Transcript } from '../transcript.ts';
+import { attemptsTold, MOST_ATTEMPTS } from './attempts.ts';
 import type { Finding } from './finding.ts';
 import { type Chunk, chunksOf, readEvents } from './stream.ts';
-
-/** Attempts that a request may take: two, and a third only for one that is run alone. */
-const MOST_ATTEMPTS = 3;
 
 export function checkChat(transcript: Transcript): Finding[] {
   if (transcript.path !== '/v1/chat/completions' || transcript.body['stream'] !== true) return [];
@@ -25,10 +23,7 @@ export function checkChat(transcript: Transcript): Finding[] {
   const done = events.some(({ data }) => data === '[DONE]');
   if (finishes > 1 || (done && finishes === 0)) wrong('one finish reason', `${finishes} of them`);
   found.push(...checkUsage(transcript, chunks), ...checkTools(transcript, chunks));
-  const attempts = Math.max(
-    Number(transcript.answerHeaders['llamastead-attempts'] ?? 0),
-    ...events.flatMap((event) => event.comments).map((text) => Number(/attempt=(\d+)/.exec(text)?.[1] ?? 0)),
-  );
+  const attempts = attemptsTold(transcript);
   if (attempts > MOST_ATTEMPTS) wrong('attempts are bounded', `${attempts} attempts`);
   return found;
 }

@@ -1,10 +1,15 @@
 /** Reads all evidence and says what was not kept. */
 import type { Fact } from '../../../app/core/facts.ts';
+import { hurtBefore } from '../faults/hurt.ts';
+import type { Strike } from '../faults/strike.ts';
+import type { Generation } from '../logs/generations.ts';
 import type { Transcript } from '../transcript.ts';
 import { checkChat } from './chat.ts';
 import { judgeEnd, type Outcome } from './ended.ts';
+import { checkErrors } from './errors.ts';
 import { checkFacts, checkFailures } from './facts.ts';
 import type { Finding } from './finding.ts';
+import { checkGenerations } from './generations.ts';
 import { checkKeyed } from './keyed.ts';
 
 export interface Evidence {
@@ -15,14 +20,24 @@ export interface Evidence {
   readonly told: readonly Fact[];
   /** Number of the newest fact. */
   readonly newest: number;
+  readonly strikes: readonly Strike[];
+  /** As the llama-servers' logs tell. */
+  readonly generations: readonly Generation[];
+  /** Names of the containers that run now. */
+  readonly running: readonly string[];
 }
 
 export interface Verdict {
   readonly outcomes: ReadonlyMap<Outcome, number>;
+  /** Of requests that ended with an error: how many of each class. */
+  readonly errors: ReadonlyMap<string, number>;
   readonly findings: readonly Finding[];
 }
 
-export function check({ transcripts, deaths, told, newest }: Evidence): Verdict {
+const ERRORS: readonly Outcome[] = ['refused', 'failed in the stream'];
+
+export function check(evidence: Evidence): Verdict {
+  const { transcripts, deaths, told, newest, strikes, generations, running } = evidence;
   const findings: Finding[] = [];
   const outcomes = new Map<Outcome, number>();
   const ends = new Map<string, { transcript: Transcript; outcome: Outcome }>();
@@ -38,5 +53,15 @@ export function check({ transcripts, deaths, told, newest }: Evidence): Verdict 
   }
   findings.push(...checkKeyed(transcripts, deaths));
   findings.push(...checkFacts(told, newest, deaths.length), ...checkFailures(told, ends));
-  return { outcomes, findings };
+  const all = [...ends.values()];
+  const failed = all.filter(({ outcome }) => ERRORS.includes(outcome)).map(({ transcript }) => transcript);
+  const errors = checkErrors(failed, { generations, strikes, told });
+  findings.push(...errors.findings);
+  findings.push(
+    ...checkGenerations({
+      ...{ generations, ends: all, running: new Set(running), deaths },
+      hurtBefore: hurtBefore(strikes),
+    }),
+  );
+  return { outcomes, errors: errors.classes, findings };
 }

@@ -4,6 +4,7 @@ import type { Random } from '../random.ts';
 import type { Transcript } from '../transcript.ts';
 import { type Live, live, send } from './client.ts';
 import { nextPlan, nextStory, type Plan } from './kinds.ts';
+import { withMark } from './mark.ts';
 
 export interface Crowd {
   /** Requests that run now. */
@@ -44,8 +45,10 @@ export function startCrowd({ url, clients, models, storyModels, random }: CrowdO
   async function client(own: Random, tellsStories: boolean): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     while (!stopped) {
-      const id = `chaos-${next++}`;
-      const plan = tellsStories ? nextStory(own, storyModels) : nextPlan(own, models);
+      const number = next++;
+      const id = `chaos-${number}`;
+      const drawn = tellsStories ? nextStory(own, storyModels) : nextPlan(own, models);
+      const plan = { ...drawn, body: withMark(drawn.body, number) };
       const [transcript] = await Promise.all([
         ask(id, plan, agent),
         plan.twice ? again(id, plan, own.between(...AGAIN_MS)) : null,

@@ -1,35 +1,37 @@
-/** Keeps the log of each llama-server: it goes with its container. */
+/** Keeps of each llama-server's log what tells of its generations: the log goes with its container. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Docker } from '../../home/lib/docker.ts';
+import { type Generation, generationsOf, tells } from './generations.ts';
 
 export interface ServerLogs {
   /** Starts to follow the containers that are not followed yet. */
   follow(containers: readonly string[]): void;
-  readonly lines: ReadonlyMap<string, readonly string[]>;
+  /** All generations that were told of so far. */
+  generations(): readonly Generation[];
   close(): void;
 }
 
 export function serverLogs(docker: Docker): ServerLogs {
-  const lines = new Map<string, string[]>();
+  const logs = new Map<string, string[]>();
   const children: ChildProcess[] = [];
   return {
     follow(containers) {
       for (const container of containers) {
-        if (lines.has(container)) continue;
+        if (logs.has(container)) continue;
         const kept: string[] = [];
-        lines.set(container, kept);
-        const child = spawn('docker', ['logs', '--follow', container], {
+        logs.set(container, kept);
+        const child = spawn('docker', ['logs', '--follow', '--timestamps', container], {
           env: { ...process.env, DOCKER_HOST: docker.host },
           stdio: ['ignore', 'pipe', 'pipe'],
         });
         children.push(child);
-        for (const stream of [child.stdout, child.stderr]) {
-          createInterface(stream).on('line', (line) => kept.push(line));
-        }
+        const keep = (line: string) => void (tells(line) && kept.push(line));
+        for (const stream of [child.stdout, child.stderr]) createInterface(stream).on('line', keep);
       }
     },
-    lines,
+    generations: () =>
+      [...logs].flatMap(([container, lines]) => generationsOf(container, lines, performance.timeOrigin)),
     close() {
       for (const child of children) child.kill('SIGKILL');
     },

@@ -1,0 +1,22 @@
+/** How often a request was sent to an instance, as its client was told. */
+import type { Transcript } from '../transcript.ts';
+import { readEvents } from './stream.ts';
+
+/** Attempts that a request may take: two, and a third only for one that is run alone. */
+export const MOST_ATTEMPTS = 3;
+
+/** The highest number of an attempt that head and comments tell; 0: none. */
+export function attemptsTold({ answerHeaders, raw }: Transcript): number {
+  const { events } = readEvents(raw);
+  const comments = events.flatMap((event) => event.comments);
+  return Math.max(
+    Number(answerHeaders['llamastead-attempts'] ?? 0),
+    ...comments.map((text) => Number(/attempt=(\d+)/.exec(text)?.[1] ?? 0)),
+  );
+}
+
+/** At most so many; a client that did not hear the end may not have been told of the last ones. */
+export function mostAttempts(transcript: Transcript): number {
+  if (transcript.headers['llamastead-replay'] === 'never') return 1;
+  return transcript.end.kind === 'whole' ? attemptsTold(transcript) : MOST_ATTEMPTS;
+}

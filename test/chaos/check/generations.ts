@@ -1,0 +1,123 @@
+/** What the llama-servers say that they did, against what the clients asked for and were told. */
+import { markOf } from '../clients/mark.ts';
+import type { Generation } from '../logs/generations.ts';
+import type { Transcript } from '../transcript.ts';
+import { mostAttempts } from './attempts.ts';
+import type { Outcome } from './ended.ts';
+import type { Finding } from './finding.ts';
+
+export interface LogEvidence {
+  readonly generations: readonly Generation[];
+  readonly ends: readonly { readonly transcript: Transcript; readonly outcome: Outcome }[];
+  /** Containers that run at the end. */
+  readonly running: ReadonlySet<string>;
+  /** Whether a container was hit before a moment: then it need not do what it should. */
+  hurtBefore(container: string, at: number): boolean;
+  /** When the controller was away. */
+  readonly deaths: readonly { readonly from: number; readonly to: number }[];
+}
+
+/** For a whole answer to reach the program after its last token. */
+const ARRIVES_MS = 1_000;
+/** For a server to see that a client went, on a machine with much to do. */
+const LETS_GO_MS = 20_000;
+/** For a request that was on its way when its client went. */
+const ON_ITS_WAY_MS = 5_000;
+
+/** What was asked for with one mark: one request, or one and its repetition under the same key. */
+interface Asked {
+  readonly ends: LogEvidence['ends'];
+  readonly generations: readonly Generation[];
+  readonly id: string;
+}
+
+export function checkGenerations(evidence: LogEvidence): Finding[] {
+  const byMark = Map.groupBy(evidence.generations, ({ mark }) => mark);
+  const asked = Map.groupBy(evidence.ends, ({ transcript }) => markOf(transcript.body));
+  const findings = [...evidence.generations.flatMap((one) => stillBusy(evidence, one)), ...proofs(byMark)];
+  for (const mark of new Set([...byMark.keys(), ...asked.keys()])) {
+    if (mark === null) continue;
+    const ends = [...(asked.get(mark) ?? [])].sort((a, b) => a.transcript.sentAt - b.transcript.sentAt);
+    const generations = [...(byMark.get(mark) ?? [])].sort((a, b) => a.begunAt - b.begunAt);
+    const one: Asked = { ends, generations, id: ends[0]?.transcript.id ?? `mark ${mark}` };
+    findings.push(...tooMany(evidence, one), ...doubled(evidence, one), ...unwanted(evidence, one));
+    findings.push(...unseen(one));
+  }
+  return findings;
+}
+
+/** Each generation was let go, or its container went with it. */
+function stillBusy({ running }: LogEvidence, { container, task, end, mark }: Generation): Finding[] {
+  if (end !== null || !running.has(container)) return [];
+  const what = `${container} runs and has not released task ${task} (mark ${mark})`;
+  return [{ rule: 'each slot is released', request: '', what }];
+}
+
+/** What no client asked for is the one proof that an instance serves. */
+function proofs(byMark: ReadonlyMap<number | null, readonly Generation[]>): Finding[] {
+  const own = Map.groupBy(byMark.get(null) ?? [], ({ container }) => container);
+  return [...own].flatMap(([container, all]) =>
+    all.length <= 1
+      ? []
+      : [{ rule: 'nothing is generated unasked', request: '', what: `${container}: ${all.length}` }],
+  );
+}
+
+function tooMany({ deaths }: LogEvidence, { ends, generations, id }: Asked): Finding[] {
+  const allowed = ends.map(({ transcript }) => mostAttempts(transcript));
+  const most = isOneAnswer(ends, deaths)
+    ? Math.max(0, ...allowed)
+    : allowed.reduce((sum, one) => sum + one, 0);
+  if (generations.length <= most) return [];
+  const what = `${generations.length} for at most ${most} attempts: ${told(generations)}`;
+  return [{ rule: 'no more generations than attempts', request: id, what }];
+}
+
+/** A text that was made whole, by a server that nothing was done to, is not made again. */
+function doubled({ hurtBefore, deaths }: LogEvidence, { ends, generations, id }: Asked): Finding[] {
+  if (!isOneAnswer(ends, deaths)) return [];
+  const first = generations.findIndex(
+    ({ container, end }) => end?.kind === 'whole' && !hurtBefore(container, end.at + ARRIVES_MS),
+  );
+  if (first < 0 || first === generations.length - 1) return [];
+  return [{ rule: 'no generation is doubled', request: id, what: told(generations) }];
+}
+
+/** Under a key the first answer is the answer, unless it was none, or the controller forgot it. */
+function isOneAnswer(ends: Asked['ends'], deaths: LogEvidence['deaths']): boolean {
+  const [first, second] = ends;
+  if (first === undefined || second === undefined) return true;
+  const from = first.transcript.sentAt;
+  const to = second.transcript.endedAt;
+  const forgotten = deaths.some((death) => death.from <= to && from <= death.to);
+  return first.outcome === 'answered' && !forgotten;
+}
+
+/** Nothing is made, or goes on, for a client that left. */
+function unwanted({ hurtBefore }: LogEvidence, { ends, generations, id }: Asked): Finding[] {
+  if (ends.length === 0 || ends.some(({ outcome }) => outcome !== 'left')) return [];
+  const leftAt = Math.max(...ends.map(({ transcript }) => transcript.endedAt));
+  return generations.flatMap((one) => {
+    const until = leftAt + LETS_GO_MS;
+    const late = one.begunAt > leftAt + ON_ITS_WAY_MS;
+    const goesOn = one.end !== null && one.end.at > until;
+    if (!(late || goesOn) || hurtBefore(one.container, until)) return [];
+    const what = `left at ${Math.round(leftAt)}: ${told([one])}`;
+    return [{ rule: 'who leaves is let go', request: id, what }];
+  });
+}
+
+/** An answer comes from a llama-server. */
+function unseen({ ends, generations, id }: Asked): Finding[] {
+  if (generations.length > 0 || ends.every(({ outcome }) => outcome !== 'answered')) return [];
+  return [{ rule: 'each answer was generated', request: id, what: 'no log tells of it' }];
+}
+
+function told(generations: readonly Generation[]): string {
+  return generations
+    .map(({ container, task, begunAt, end }) => {
+      const how = end === null ? 'no end' : `${end.kind} at ${Math.round(end.at)}`;
+      return `${container} task ${task}, begun at ${Math.round(begunAt)}, ${how}`;
+    })
+    .join('; ');
+}
