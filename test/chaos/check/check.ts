@@ -10,6 +10,7 @@ import { checkErrors } from './errors.ts';
 import { checkFacts, checkFailures } from './facts.ts';
 import type { Finding } from './finding.ts';
 import { checkGenerations } from './generations.ts';
+import { checkGoesOn } from './goes-on.ts';
 import { checkKeyed } from './keyed.ts';
 
 export interface Evidence {
@@ -49,7 +50,7 @@ export function check(evidence: Evidence): Verdict {
     }
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     ends.set(transcript.id, { transcript, outcome });
-    findings.push(...checkChat(transcript));
+    findings.push(...checkChat(transcript), ...checkGoesOn(transcript));
   }
   findings.push(...checkKeyed(transcripts, deaths));
   findings.push(...checkFacts(told, newest, deaths.length), ...checkFailures(told, ends));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { claimsOf, judge } from '../../chaos/check/claims.ts';
-import type { Transcript } from '../../chaos/transcript.ts';
+import { transcriptOf } from './transcript.ts';
 
 const delta = (content: string) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, finish_reason: null, delta: { content } }] })}\n\n`;
@@ -10,13 +10,11 @@ const seam = (attempt: number, placement: string) =>
   `: llamastead attempt=${attempt} placement=${placement} reason=reset\n\n`;
 const DONE = 'data: [DONE]\n\n';
 
-function transcript(raw: string, placement?: string): Transcript {
-  return {
-    ...{ id: 'one', kind: 'story', path: '/v1/chat/completions', body: { model: 'single' }, headers: {} },
-    ...{ sentAt: 0, endedAt: 1, status: 200, raw, validUtf8: true, end: { kind: 'whole' } },
+const transcript = (raw: string, placement?: string) =>
+  transcriptOf({
+    ...{ kind: 'story', body: { model: 'single' }, raw },
     answerHeaders: placement === undefined ? {} : { 'llamastead-placement': placement },
-  };
-}
+  });
 
 const told = (raw: string, placement?: string) =>
   claimsOf(transcript(raw, placement)).map(({ placement, before, text, last }) => ({

@@ -6,7 +6,8 @@ import { checkGenerations, type LogEvidence } from '../../chaos/check/generation
 import { markOf, withMark } from '../../chaos/clients/mark.ts';
 import { hurtBefore } from '../../chaos/faults/hurt.ts';
 import { type Generation, generationsOf, tells } from '../../chaos/logs/generations.ts';
-import type { End, Transcript } from '../../chaos/transcript.ts';
+import type { Transcript } from '../../chaos/transcript.ts';
+import { transcriptOf } from './transcript.ts';
 
 /** Lines as llama-server (build 11669) wrote them, with Docker's times. */
 function log(...lines: readonly (readonly [second: number, text: string])[]): string[] {
@@ -71,26 +72,14 @@ describe('the log of a llama-server', () => {
 
 const MARK = 1_000_001;
 
-interface Asked {
-  readonly id?: string;
+interface Asked extends Partial<Transcript> {
   readonly outcome?: Outcome;
   readonly attempts?: number;
-  readonly headers?: Record<string, string>;
-  readonly sentAt?: number;
-  readonly endedAt?: number;
-  readonly end?: End;
 }
 
-function asked(one: Asked = {}): LogEvidence['ends'][number] {
-  const { outcome = 'answered', attempts = 1 } = one;
-  const transcript: Transcript = {
-    ...{ id: 'chaos-1', kind: 'stream', path: '/v1/chat/completions', headers: {} },
-    ...{ body: { top_k: MARK }, sentAt: 0, endedAt: 10_000, status: 200, raw: '', validUtf8: true },
-    answerHeaders: { 'llamastead-attempts': String(attempts) },
-    end: { kind: 'whole' },
-    ...one,
-  };
-  return { transcript, outcome };
+function asked({ outcome = 'answered', attempts = 1, ...given }: Asked = {}): LogEvidence['ends'][number] {
+  const answerHeaders = { 'llamastead-attempts': String(attempts) };
+  return { transcript: transcriptOf({ body: { top_k: MARK }, answerHeaders, ...given }), outcome };
 }
 
 let task = 0;
