@@ -151,6 +151,7 @@ export type Change =
       readonly engine: string;
       readonly observed: boolean;
       readonly problem: Problem | null;
+      readonly lostAt: number | null;
     }
   | { readonly type: 'problem_set'; readonly problem: Problem }
   | { readonly type: 'problem_cleared'; readonly key: string }

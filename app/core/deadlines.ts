@@ -1,4 +1,5 @@
 /** When something comes due by itself. Only a tick looks: an alarm that comes too early does nothing. */
+import { givenUpAt } from './engine-away.ts';
 import type { State } from './state.ts';
 import { idleDue } from './upkeep.ts';
 
@@ -26,6 +27,7 @@ export function nextDue(state: State, mono: number): number {
   }
   for (const need of state.needs.values()) if (need.kind === 'unknown') due(need.retryAt);
   for (const { until } of state.refusedBodies.values()) due(until);
+  for (const { lostAt } of state.engines.values()) if (lostAt !== null) due(givenUpAt(lostAt));
   if (state.shutdown !== null) due(state.shutdown.deadline);
   return next;
 }

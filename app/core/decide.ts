@@ -89,7 +89,7 @@ function decideReport(out: Decision, state: State, input: Report, now: Now): voi
       onReachable(out, state, input.engine, now);
       break;
     case 'engine_unreachable':
-      onUnreachable(out, state, input.engine, input.problem);
+      onUnreachable(out, state, input.engine, input.problem, now);
       break;
     case 'containers_observed':
       onObserved(out, state, input.engine, input.containers, now);

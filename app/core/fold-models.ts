@@ -1,5 +1,6 @@
 /** Folds of models, memory, engines, commands: what the policy and the parts brought. */
 
+import { givenUpAt } from './engine-away.ts';
 import { due } from './fold-due.ts';
 import type { Folds } from './fold-types.ts';
 import { movingAverage } from './moving-average.ts';
@@ -127,8 +128,9 @@ export const modelFolds: Pick<
     state.raisedLimits = new Set([...state.raisedLimits, change.hash].slice(-MOST_RAISED));
   },
 
-  engine_set: (state, change) => {
-    state.engines.set(change.engine, { observed: change.observed, problem: change.problem });
+  engine_set: (state, { engine, observed, problem, lostAt }) => {
+    state.engines.set(engine, { observed, problem, lostAt });
+    if (lostAt !== null) due(state, givenUpAt(lostAt));
   },
   problem_set: (state, { problem }) => {
     state.problems.set(problemKey(problem), problem);

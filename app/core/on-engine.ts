@@ -1,5 +1,5 @@
 /** Decisions about what an engine shows: reachable or not, and which containers of ours it holds. */
-import { deviceCame } from './cause-gone.ts';
+import { deviceCame, engineCame } from './cause-gone.ts';
 import type { Decision } from './changes.ts';
 import type { ObservedContainer } from './inputs.ts';
 import type { Instance } from './instance.ts';
@@ -19,15 +19,18 @@ export function onReachable(out: Decision, state: State, engine: string, now: No
     out.changes.push({ type: 'problem_cleared', key: problemKey(before.problem) });
     deviceCame(out, state, state.policy, engine, now);
   }
-  out.changes.push({ type: 'engine_set', engine, observed: before?.observed ?? false, problem: null });
+  const observed = before?.observed ?? false;
+  out.changes.push({ type: 'engine_set', engine, observed, problem: null, lostAt: null });
 }
 
 /** What troubled the engine before is what troubles it now: a Docker that ends goes through several states. */
-export function onUnreachable(out: Decision, state: State, engine: string, problem: Problem): void {
-  const before = state.engines.get(engine)?.problem ?? null;
+export function onUnreachable(out: Decision, state: State, engine: string, problem: Problem, now: Now): void {
+  const known = state.engines.get(engine);
+  const before = known?.problem ?? null;
   if (before !== null) out.changes.push({ type: 'problem_cleared', key: problemKey(before) });
   out.changes.push({ type: 'problem_set', problem });
-  out.changes.push({ type: 'engine_set', engine, observed: false, problem });
+  const lostAt = known === undefined ? null : before === null ? now.mono : known.lostAt;
+  out.changes.push({ type: 'engine_set', engine, observed: false, problem, lostAt });
 }
 
 /** The sure truth: adopts what a former run left, removes leftovers, and finds instances that vanished. */
@@ -38,7 +41,8 @@ export function onObserved(
   containers: readonly ObservedContainer[],
   now: Now,
 ): void {
-  out.changes.push({ type: 'engine_set', engine, observed: true, problem: null });
+  out.changes.push({ type: 'engine_set', engine, observed: true, problem: null, lostAt: null });
+  engineCame(out, state, engine, now);
   const listed = new Set<InstanceId>();
   const running = new Set<InstanceId>();
   const adopted = new Set<string>();

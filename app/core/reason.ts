@@ -64,6 +64,7 @@ export function reasonOfExit(
 ): { readonly reason: Reason; readonly detail: string | null } {
   if (evidence.oomKilled) return { reason: 'memory_limit', detail: 'killed by its own memory limit' };
   if (evidence.killedOutside) return { reason: 'killed_outside', detail: null };
+  if (before === null && evidence.engineAway) return { reason: 'connection_lost', detail: evidence.error };
   const error = evidence.error ?? '';
   for (const { reason, sign } of START_ERRORS) if (sign.test(error)) return { reason, detail: error };
   for (const { reason, sign } of LOG_SIGNS) {

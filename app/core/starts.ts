@@ -1,6 +1,7 @@
 /** How a model gets an instance: the best placement that can be had, prepared step by step. */
 import { type Fit, fit, hostBytes, memoryIsComingBack, memoryLimitOf, victims } from './admission.ts';
 import type { Decision } from './changes.ts';
+import { isExpected } from './engine-away.ts';
 import { missGpu } from './gpu-again.ts';
 import type { Instance } from './instance.ts';
 import { newInstance } from './on-engine.ts';
@@ -69,7 +70,8 @@ export function prepare(
     return { kind: 'coming' };
   }
   const engine = state.engines.get(profile.engine);
-  if (engine?.problem) return { kind: 'impossible', problem: engine.problem };
+  if (engine?.problem && !isExpected(engine, now.mono))
+    return { kind: 'impossible', problem: engine.problem };
   if (engine === undefined || !engine.observed) return { kind: 'coming' };
   const need = needFor(out, state, model, profile);
   if (!('ram' in need)) return need;

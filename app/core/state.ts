@@ -76,6 +76,15 @@ export interface Shutdown {
   readonly told: boolean;
 }
 
+/** A Docker engine, as far as it is known. */
+export interface Engine {
+  /** Reachable and observed at least once. */
+  readonly observed: boolean;
+  readonly problem: Problem | null;
+  /** Since when it is away, where it was there before (monotonic ms); null: it is there, or never was. */
+  readonly lostAt: number | null;
+}
+
 export interface State {
   /** What holds: as configured, less the reductions. */
   policy: Policy | null;
@@ -109,8 +118,7 @@ export interface State {
   raisedLimits: ReadonlySet<string>;
   /** Learned, by profile hash; the one that changed last comes last. */
   readonly speeds: Map<string, Speed>;
-  /** By engine: reachable and observed at least once. */
-  readonly engines: Map<string, { readonly observed: boolean; readonly problem: Problem | null }>;
+  readonly engines: Map<string, Engine>;
   /** By code and model. */
   readonly problems: Map<string, Problem>;
   readonly commands: Map<number, PendingCommand>;

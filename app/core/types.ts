@@ -158,6 +158,8 @@ export interface ExitEvidence {
   readonly killedOutside: boolean;
   /** Docker's own error when it could not be created or started. */
   readonly error: string | null;
+  /** The engine did not answer: that is no fault of the instance's. */
+  readonly engineAway?: true;
   /** The last lines of its log, oldest first, without secrets. */
   readonly log: readonly string[];
 }

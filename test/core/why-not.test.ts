@@ -95,13 +95,14 @@ describe('a model without a placement', () => {
     assert.equal(refused?.retryAfter, null);
   });
 
-  test('is being prepared while Docker is missing, and failed where its own file is', () => {
+  test('is being prepared while Docker is missing for long, and failed where its own file is', () => {
     const world = makeWorld({ policy: policy([model('chat')]) });
     world.submit({
       type: 'engine_unreachable',
       engine: 'local',
       problem: { code: 'docker_not_running', text: 'Docker does not run.', fix: 'Start it.' },
     });
+    world.advance(60_000);
     const preparing = why(world);
     assert.equal(preparing?.code, 'preparing');
     assert.equal(preparing?.message, 'Docker does not run. Start it.');

@@ -3,7 +3,7 @@
  */
 import type { ExitEvidence } from '../../core/types.ts';
 import type { EngineContext } from './context.ts';
-import { dockerError } from './docker-error.ts';
+import { dockerError, isUnreachable } from './docker-error.ts';
 import { isSettled, judge } from './exit-signs.ts';
 import { allLines, redacted } from './log-text.ts';
 import { pause } from './pause.ts';
@@ -39,8 +39,10 @@ export async function evidenceOf(context: EngineContext, entry: Entry): Promise<
       log: redacted(allLines(log), entry.address?.key),
     };
   } catch (thrown) {
-    const error = entry.error ?? `the engine could not be asked: ${dockerError(thrown).message}`;
-    return { running: false, ...judge(entry.signs, null), error, log: [] };
+    const seen = dockerError(thrown);
+    const error = entry.error ?? `the engine could not be asked: ${seen.message}`;
+    const unknown = { running: false, ...judge(entry.signs, null), error, log: [] };
+    return isUnreachable(seen) ? { ...unknown, engineAway: true } : unknown;
   }
 }
 

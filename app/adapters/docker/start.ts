@@ -8,7 +8,7 @@ import { AppError } from '../../errors.ts';
 import type { InstanceAddress, StartResult } from '../../ports.ts';
 import { instanceOptions } from './container-spec.ts';
 import type { EngineContext } from './context.ts';
-import { dockerError, refusedWith } from './docker-error.ts';
+import { dockerError, isUnreachable, refusedWith } from './docker-error.ts';
 import { imageMissing } from './engine-problem.ts';
 import { examined } from './evidence.ts';
 import type { GpuAccess } from './gpu-access.ts';
@@ -39,7 +39,9 @@ export async function startInstance(context: EngineContext, plan: InstancePlan):
     entry.exitTold = true;
     if (thrown instanceof StartEnded) return { ok: false, evidence: thrown.evidence };
     entry.error = startError(context, thrown, plan);
-    return { ok: false, evidence: await examined(context, entry) };
+    const evidence = await examined(context, entry);
+    const away = isUnreachable(dockerError(thrown));
+    return { ok: false, evidence: away ? { ...evidence, engineAway: true } : evidence };
   }
   return serve(context, entry);
 }

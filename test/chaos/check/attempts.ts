@@ -15,8 +15,16 @@ export function attemptsTold({ answerHeaders, raw }: Transcript): number {
   );
 }
 
-/** At most so many; a client that did not hear the end may not have been told of the last ones. */
+/**
+ * At most so many. A client that did not hear the end may not have been told of the last ones, and one whose head came
+ * while it waited is not told of the first.
+ */
 export function mostAttempts(transcript: Transcript): number {
   if (transcript.headers['llamastead-replay'] === 'never') return 1;
-  return transcript.end.kind === 'whole' ? attemptsTold(transcript) : MOST_ATTEMPTS;
+  if (transcript.end.kind !== 'whole') return MOST_ATTEMPTS;
+  return Math.max(attemptsTold(transcript), hadEarlyHead(transcript) ? 1 : 0);
+}
+
+function hadEarlyHead({ status, answerHeaders }: Transcript): boolean {
+  return status === 200 && answerHeaders['llamastead-placement'] === undefined;
 }

@@ -9,7 +9,7 @@ import { judgeEnd, type Outcome } from './ended.ts';
 import { checkErrors } from './errors.ts';
 import { checkFacts, checkFailures } from './facts.ts';
 import type { Finding } from './finding.ts';
-import { checkGenerations } from './generations.ts';
+import { checkGenerations, type LogEvidence } from './generations.ts';
 import { checkGoesOn } from './goes-on.ts';
 import { checkKeyed } from './keyed.ts';
 
@@ -42,8 +42,10 @@ export function check(evidence: Evidence): Verdict {
   const findings: Finding[] = [];
   const outcomes = new Map<Outcome, number>();
   const ends = new Map<string, { transcript: Transcript; outcome: Outcome }>();
+  const all: LogEvidence['ends'][number][] = [];
   for (const transcript of transcripts) {
     const outcome = judgeEnd(transcript, deaths);
+    all.push({ transcript, outcome: typeof outcome === 'string' ? outcome : null });
     if (typeof outcome !== 'string') {
       findings.push(outcome);
       continue;
@@ -54,9 +56,11 @@ export function check(evidence: Evidence): Verdict {
   }
   findings.push(...checkKeyed(transcripts, deaths));
   findings.push(...checkFacts(told, newest, deaths.length), ...checkFailures(told, ends));
-  const all = [...ends.values()];
-  const failed = all.filter(({ outcome }) => ERRORS.includes(outcome)).map(({ transcript }) => transcript);
-  const errors = checkErrors(failed, { generations, strikes, told });
+  const failed = [...ends.values()].filter(({ outcome }) => ERRORS.includes(outcome));
+  const errors = checkErrors(
+    failed.map(({ transcript }) => transcript),
+    { transcripts, generations, strikes, told },
+  );
   findings.push(...errors.findings);
   findings.push(
     ...checkGenerations({

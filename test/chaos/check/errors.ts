@@ -20,6 +20,8 @@ export interface Failed {
   readonly message: string;
   readonly sent: Sent;
   readonly attempts: number;
+  /** Since it was asked for first. */
+  readonly waitedMs: number;
   /** What was done to the instances that generated for it, oldest first. */
   readonly strikes: readonly string[];
   /** As the program itself tells it, where it does. */
@@ -27,6 +29,7 @@ export interface Failed {
 }
 
 export interface ErrorEvidence {
+  readonly transcripts: readonly Transcript[];
   readonly generations: readonly Generation[];
   readonly strikes: readonly Strike[];
   readonly told: readonly Fact[];
@@ -38,24 +41,30 @@ export interface ErrorTable {
   readonly findings: readonly Finding[];
 }
 
-/** @param transcripts of the requests that ended with an error */
-export function checkErrors(transcripts: readonly Transcript[], evidence: ErrorEvidence): ErrorTable {
+/** @param failed the requests that ended with an error */
+export function checkErrors(failed: readonly Transcript[], evidence: ErrorEvidence): ErrorTable {
   const classes = new Map<string, number>();
   const findings: Finding[] = [];
-  for (const transcript of transcripts) {
-    const failed = failedOf(transcript, evidence);
-    const why = excuse(failed);
-    const words = wordsOf(failed, why);
+  for (const transcript of failed) {
+    const one = failedOf(transcript, evidence);
+    const why = excuse(one);
+    const words = wordsOf(one, why);
     classes.set(words, (classes.get(words) ?? 0) + 1);
     if (why !== null) continue;
-    const what = `${words}; ${failed.message}`;
+    const what = `${words}; ${one.message}`;
     findings.push({ rule: 'an error is what the replay table says', request: transcript.id, what });
   }
   return { classes, findings };
 }
 
-function failedOf(transcript: Transcript, { generations, strikes, told }: ErrorEvidence): Failed {
+function failedOf(
+  transcript: Transcript,
+  { transcripts, generations, strikes, told }: ErrorEvidence,
+): Failed {
   const mark = markOf(transcript.body);
+  const sent = sentOf(transcript);
+  // Under one key, the first of them began to wait.
+  const asked = transcripts.filter(({ body }) => markOf(body) === mark);
   const own = generations.filter((one) => one.mark === mark).sort((a, b) => a.begunAt - b.begunAt);
   const facts = told.filter(
     ({ type, requestId }) =>
@@ -63,7 +72,9 @@ function failedOf(transcript: Transcript, { generations, strikes, told }: ErrorE
   );
   return {
     ...{ transcript, ...errorOf(transcript) },
-    ...{ sent: sentOf(transcript), attempts: attemptsTold(transcript) },
+    // What came of an answer came by an attempt, also where the head was sent before it.
+    ...{ sent, attempts: Math.max(attemptsTold(transcript), sent === 'nothing' ? 0 : 1) },
+    waitedMs: transcript.endedAt - Math.min(...asked.map(({ sentAt }) => sentAt)),
     strikes: own.map(({ container }) => strikeOn(strikes, container, transcript.endedAt)),
     reason: facts.at(-1)?.reason ?? null,
   };

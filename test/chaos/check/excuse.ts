@@ -1,8 +1,8 @@
 /** The replay table, read as a reason for an error. */
 import type { Failed } from './errors.ts';
 
-/** Of the chaos home, in seconds: how long a request waits, and then waits anew after an attempt. */
-const DEADLINE_S = 30;
+/** Of the chaos home: how long a request waits, and then waits anew after an attempt. */
+const DEADLINE_MS = 30_000;
 const ATTEMPTS = 2;
 
 /** Why the request had to end so; null: it should have been tried again, or have gone on. */
@@ -39,14 +39,14 @@ function noMoreTries(failed: Failed): string | null {
   return late(failed) ?? outOfService(failed);
 }
 
-function late({ transcript, message }: Failed): string | null {
-  const seconds = (transcript.endedAt - transcript.sentAt) / 1000;
-  return /could not take the request within/.test(message) && seconds >= DEADLINE_S
-    ? 'its time was over'
-    : null;
+function late({ waitedMs, message }: Failed): string | null {
+  const isTold = message.includes('could not take the request within');
+  return isTold && waitedMs >= DEADLINE_MS ? 'its time was over' : null;
 }
 
-/** No placement is back before the request's time is over. */
+/** No placement is back before the request's time is over; an engine that does not answer is no placement's failure. */
 function outOfService({ message }: Failed): string | null {
-  return /is out of service/.test(message) ? 'no placement is back in time' : null;
+  if (/connect E[A-Z]+|engine could not be asked/.test(message)) return null;
+  if (message.startsWith('The CPU would take about')) return 'the CPU is too slow, or has too many before it';
+  return message.includes('is out of service') ? 'no placement is back in time' : null;
 }

@@ -8,7 +8,8 @@ import type { Finding } from './finding.ts';
 
 export interface LogEvidence {
   readonly generations: readonly Generation[];
-  readonly ends: readonly { readonly transcript: Transcript; readonly outcome: Outcome }[];
+  /** `outcome`: null where a request did not end as one may. */
+  readonly ends: readonly { readonly transcript: Transcript; readonly outcome: Outcome | null }[];
   /** Containers that run at the end. */
   readonly running: ReadonlySet<string>;
   /** Whether a container was hit before a moment: then it need not do what it should. */

@@ -26,7 +26,12 @@ const whole = (code: string, message?: string) => JSON.stringify(failure(code, m
 function judged(given: Partial<Transcript>, attempts = 1): { found: boolean; words: string } {
   const answerHeaders = { 'llamastead-attempts': String(attempts) };
   const transcript = transcriptOf({ body: BODY, answerHeaders, ...given });
-  const table = checkErrors([transcript], { generations: [], strikes: [], told: [] });
+  const table = checkErrors([transcript], {
+    transcripts: [transcript],
+    generations: [],
+    strikes: [],
+    told: [],
+  });
   const [words = ''] = table.classes.keys();
   return { found: table.findings.length > 0, words };
 }
@@ -107,9 +112,17 @@ describe('an error', () => {
     const late = 'chat could not take the request within 30 s.';
     assert.equal(judged({ raw: whole('deadline', late), endedAt: 31_000 }).found, false);
     assert.equal(judged({ raw: whole('deadline', late), endedAt: 12_000 }).found, true);
+    const first = transcriptOf({ body: BODY });
+    const again = transcriptOf({ body: BODY, raw: whole('deadline', late), sentAt: 20_000, endedAt: 31_000 });
+    const evidence = { transcripts: [first, again], generations: [], strikes: [], told: [] };
+    assert.deepEqual(checkErrors([again], evidence).findings, [], 'the first one waited');
     const out = 'chat is out of service on gpu and cpu; tried again in 40 s.';
     assert.equal(judged({ raw: whole('capacity', out) }).found, false);
     assert.equal(judged({ raw: whole('capacity', 'chat is tired') }).found, true);
+    const slow = 'The CPU would take about 6 s until the first word of chat.';
+    assert.equal(judged({ raw: whole('capacity', slow) }).found, false);
+    const away = `${out} The last failure: start_failed: connect ENOENT docker.sock`;
+    assert.equal(judged({ raw: whole('backend_failed', away) }).found, true);
     const raw = streamed(TEXT, 'failed_after_output', late);
     assert.equal(judged({ raw, endedAt: 45_000 }).found, false);
   });
@@ -125,7 +138,7 @@ describe('an error', () => {
         ...{ fault: 'cut a text', hit: `c${index}, by ${way}`, from: 5 + index, to: 6 + index },
       }));
       const transcript = transcriptOf({ body: BODY, raw: whole('poison') });
-      return checkErrors([transcript], { generations, strikes, told: [] });
+      return checkErrors([transcript], { transcripts: [transcript], generations, strikes, told: [] });
     };
     assert.deepEqual(told('abort', 'abort').findings, []);
     assert.equal(told('abort', 'kill').findings.length, 1);

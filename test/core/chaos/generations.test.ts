@@ -78,7 +78,7 @@ interface Asked extends Partial<Transcript> {
 }
 
 function asked({ outcome = 'answered', attempts = 1, ...given }: Asked = {}): LogEvidence['ends'][number] {
-  const answerHeaders = { 'llamastead-attempts': String(attempts) };
+  const answerHeaders = { 'llamastead-attempts': String(attempts), 'llamastead-placement': 'gpu' };
   return { transcript: transcriptOf({ body: { top_k: MARK }, answerHeaders, ...given }), outcome };
 }
 
@@ -114,6 +114,15 @@ describe('what llama-servers did', () => {
   test('a generation more than the client was told of is found', () => {
     const generations = [generation(DIED), generation(LATER)];
     assert.deepEqual(rules({ ends: [asked()], generations }), ['no more generations than attempts']);
+  });
+
+  test('the first generation of a stream whose head came while it waited is not told', () => {
+    const early = { answerHeaders: { 'llamastead-attempts': '0' } };
+    assert.deepEqual(rules({ ends: [asked(early)], generations: [generation()] }), []);
+    const refused = asked({ ...early, outcome: 'refused', status: 503 });
+    assert.deepEqual(rules({ ends: [refused], generations: [generation(DIED)] }), [
+      'no more generations than attempts',
+    ]);
   });
 
   test('a text that was made whole and then again is found, also within the attempts', () => {
