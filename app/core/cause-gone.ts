@@ -26,13 +26,6 @@ export function deviceCame(
   });
 }
 
-/** The engine answers again: what failed since it did not was no failure of a placement's. */
-export function engineCame(out: Decision, state: State, engine: string, now: Now): void {
-  retry(out, state, state.policy, now, (model, { placement, reason }) => {
-    return reason === 'connection_lost' && model.profiles[placement]?.engine === engine;
-  });
-}
-
 /** Another definition of the placement, or other limits of memory: the failures were those of the former ones. */
 export function definitionChanged(out: Decision, state: State, next: Policy, now: Now): void {
   const before = state.configured;

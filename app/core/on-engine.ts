@@ -1,5 +1,5 @@
 /** Decisions about what an engine shows: reachable or not, and which containers of ours it holds. */
-import { deviceCame, engineCame } from './cause-gone.ts';
+import { deviceCame } from './cause-gone.ts';
 import type { Decision } from './changes.ts';
 import type { ObservedContainer } from './inputs.ts';
 import type { Instance } from './instance.ts';
@@ -29,8 +29,16 @@ export function onUnreachable(out: Decision, state: State, engine: string, probl
   const before = known?.problem ?? null;
   if (before !== null) out.changes.push({ type: 'problem_cleared', key: problemKey(before) });
   out.changes.push({ type: 'problem_set', problem });
-  const lostAt = known === undefined ? null : before === null ? now.mono : known.lostAt;
+  const wasThere = known !== undefined && before === null;
+  const lostAt = known?.lostAt ?? (wasThere ? now.mono : null);
   out.changes.push({ type: 'engine_set', engine, observed: false, problem, lostAt });
+}
+
+/** A start could not reach it, and nothing else told so yet: nothing is begun there until it is observed again. */
+export function onStartUnanswered(out: Decision, state: State, engine: string, now: Now): void {
+  const known = state.engines.get(engine);
+  const lostAt = known?.lostAt ?? now.mono;
+  out.changes.push({ type: 'engine_set', engine, observed: false, problem: known?.problem ?? null, lostAt });
 }
 
 /** The sure truth: adopts what a former run left, removes leftovers, and finds instances that vanished. */
@@ -42,7 +50,6 @@ export function onObserved(
   now: Now,
 ): void {
   out.changes.push({ type: 'engine_set', engine, observed: true, problem: null, lostAt: null });
-  engineCame(out, state, engine, now);
   const listed = new Set<InstanceId>();
   const running = new Set<InstanceId>();
   const adopted = new Set<string>();

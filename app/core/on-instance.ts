@@ -4,6 +4,7 @@ import type { Decision } from './changes.ts';
 import { isDrilled, waitsForDrill } from './drill.ts';
 import type { Measured } from './inputs.ts';
 import { about, type Instance } from './instance.ts';
+import { onStartUnanswered } from './on-engine.ts';
 import { problemKey } from './problem.ts';
 import { reasonOfExit } from './reason.ts';
 import { remove } from './removal.ts';
@@ -80,6 +81,10 @@ export function onStartFailed(
   remove(out, instance, 'kill', false);
   if (instance.phase.adopted || state.models.get(instance.model) === undefined) return;
   out.facts.push({ type: 'load_failed', ...about(instance), reason, ...(detail === null ? {} : { detail }) });
+  if (evidence.engineAway) {
+    onStartUnanswered(out, state, instance.profile.engine, now);
+    return;
+  }
   if (raiseLimit(out, state, instance, reason)) return;
   beginOutage(out, state, instance, reason, detail, now);
   blame(out, state, instance, reason, detail);

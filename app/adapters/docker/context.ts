@@ -26,6 +26,8 @@ export interface EngineContext {
   readonly log: Log;
   readonly timing: Timing;
   readonly report: (input: ContainersInput) => void;
+  /** A call had no answer: whether the engine is still there is looked at soon. */
+  readonly doubt: () => void;
   /** Of the present connection; throws AppError `docker_unreachable` without one. */
   readonly facts: () => EngineFacts;
   /** Throws AppError `models_not_shared`. */

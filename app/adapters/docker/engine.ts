@@ -61,6 +61,7 @@ export function engineContainers(
     log,
     timing,
     report,
+    doubt: () => parts.doubt(),
     registry: registry(),
     ports: portAllocator(timing.portRest, randomInt(PORTS)),
     presence: present,

@@ -34,6 +34,8 @@ export interface FollowingParts {
 }
 
 export interface Following extends Connection {
+  /** A call had no answer. */
+  doubt(): void;
   /** Images that were missing are so no more. */
   imagesChanged(): void;
 }
@@ -46,7 +48,7 @@ export function following(
   const { api, clock, holders, log, owner, registry, report, timing } = context;
   const deaths = makeDeaths(context);
   const cursor = eventCursor();
-  const nextObservation = alarm(clock, () => void observed().catch(() => undefined));
+  const nextObservation = alarm(clock, () => void observed().catch(doubt));
   const told = new Set<ProblemCode>();
   let reached = false;
   /** The event stream is open. */
@@ -59,6 +61,11 @@ export function following(
 
   function problemGone(...codes: readonly ProblemCode[]): void {
     for (const code of codes) if (told.delete(code)) report({ type: 'problem_gone', code });
+  }
+
+  /** Its event stream can outlive an engine that ends: only an observation that succeeds is a sign of life. */
+  function doubt(): void {
+    if (follows) nextObservation.arm(timing.doubt);
   }
 
   async function observed(): Promise<void> {
@@ -163,7 +170,7 @@ export function following(
       report({ type: 'engine_unreachable', engine: owner.engine, problem });
     },
   });
-  return { ...followed, imagesChanged: () => void holderMade() };
+  return { ...followed, doubt, imagesChanged: () => void holderMade() };
 }
 
 /** Empty where there is no such file: then this process is in no container of a Linux engine. */

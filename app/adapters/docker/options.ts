@@ -32,6 +32,8 @@ export interface Timing {
   readonly portRest: number;
   /** Between two observations of an engine. */
   readonly observe: number;
+  /** From a call without an answer to the next observation. */
+  readonly doubt: number;
   /** Between two looks for an image that is missing. */
   readonly image: number;
   /** The longest wait between two tries to reach an engine. */
@@ -48,6 +50,7 @@ export const TIMING: Timing = {
   removal: 10_000,
   portRest: 60_000,
   observe: 60_000,
+  doubt: 1_000,
   image: 10_000,
   retryMax: 5_000,
   call: 30_000,

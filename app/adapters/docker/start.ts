@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import type { InstancePlan } from '../../core/effects.ts';
 import type { Measured } from '../../core/inputs.ts';
+import type { ExitEvidence } from '../../core/types.ts';
 import { AppError } from '../../errors.ts';
 import type { InstanceAddress, StartResult } from '../../ports.ts';
 import { instanceOptions } from './container-spec.ts';
@@ -41,7 +42,7 @@ export async function startInstance(context: EngineContext, plan: InstancePlan):
     entry.error = startError(context, thrown, plan);
     const evidence = await examined(context, entry);
     const away = isUnreachable(dockerError(thrown));
-    return { ok: false, evidence: away ? { ...evidence, engineAway: true } : evidence };
+    return failed(context, away ? { ...evidence, engineAway: true } : evidence);
   }
   return serve(context, entry);
 }
@@ -60,8 +61,13 @@ export async function serve(context: EngineContext, entry: Entry): Promise<Start
     const evidence = await examined(context, entry);
     const error = evidence.error ?? (evidence.running ? AppError.from(thrown).message : null);
     entry.exitTold = true;
-    return { ok: false, evidence: { ...evidence, error } };
+    return failed(context, { ...evidence, error });
   }
+}
+
+function failed(context: EngineContext, evidence: ExitEvidence): StartResult {
+  if (evidence.engineAway) context.doubt();
+  return { ok: false, evidence };
 }
 
 async function make(context: EngineContext, entry: Entry, plan: InstancePlan): Promise<void> {

@@ -35,7 +35,10 @@ interface Asked {
 export function checkGenerations(evidence: LogEvidence): Finding[] {
   const byMark = Map.groupBy(evidence.generations, ({ mark }) => mark);
   const asked = Map.groupBy(evidence.ends, ({ transcript }) => markOf(transcript.body));
-  const findings = [...evidence.generations.flatMap((one) => stillBusy(evidence, one)), ...proofs(byMark)];
+  const findings = [
+    ...evidence.generations.flatMap((one) => stillBusy(evidence, one)),
+    ...proofs(evidence, byMark.get(null) ?? []),
+  ];
   for (const mark of new Set([...byMark.keys(), ...asked.keys()])) {
     if (mark === null) continue;
     const ends = [...(asked.get(mark) ?? [])].sort((a, b) => a.transcript.sentAt - b.transcript.sentAt);
@@ -54,11 +57,11 @@ function stillBusy({ running }: LogEvidence, { container, task, end, mark }: Gen
   return [{ rule: 'each slot is released', request: '', what }];
 }
 
-/** What no client asked for is the one proof that an instance serves. */
-function proofs(byMark: ReadonlyMap<number | null, readonly Generation[]>): Finding[] {
-  const own = Map.groupBy(byMark.get(null) ?? [], ({ container }) => container);
+/** What no client asked for is the one proof that an instance serves, and one more for each controller that adopted it. */
+function proofs({ deaths }: LogEvidence, unasked: readonly Generation[]): Finding[] {
+  const own = Map.groupBy(unasked, ({ container }) => container);
   return [...own].flatMap(([container, all]) =>
-    all.length <= 1
+    all.length <= 1 + deaths.length
       ? []
       : [{ rule: 'nothing is generated unasked', request: '', what: `${container}: ${all.length}` }],
   );

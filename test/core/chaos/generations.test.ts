@@ -193,5 +193,7 @@ describe('what llama-servers did', () => {
     assert.deepEqual(rules({ generations: [proof('gpu-a'), proof('gpu-a')] }), [
       'nothing is generated unasked',
     ]);
+    const deaths = [{ from: 0, to: 1 }];
+    assert.deepEqual(rules({ generations: [proof('gpu-a'), proof('gpu-a')], deaths }), []);
   });
 });

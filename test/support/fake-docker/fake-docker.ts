@@ -30,6 +30,8 @@ export interface FakeDocker {
   /** Request lines that fit wait for `release`. */
   delay: RegExp | null;
   release(): void;
+  /** Request lines that fit get no answer: their connection breaks. */
+  breaks: RegExp | null;
   /** Resolves when the next request line that fits has come. */
   asked(line: RegExp): Promise<void>;
   /** Ends every open event stream, as a proxy or a restart does. */
@@ -57,6 +59,10 @@ export async function fakeDocker(options: FakeDockerOptions): Promise<FakeDocker
     const line = `${request.method} ${request.url}`;
     requests.push(line);
     for (const [pattern, wake] of waiting) if (pattern.test(line)) wake();
+    if (fake.breaks?.test(line) === true) {
+      request.socket.destroy();
+      return;
+    }
     if (fake.delay?.test(line) === true) await gate.promise;
     answer(engine, versions, request, response).catch((error: unknown) => {
       response.writeHead(500).end(JSON.stringify({ message: String(error) }));
@@ -88,6 +94,7 @@ export async function fakeDocker(options: FakeDockerOptions): Promise<FakeDocker
 
   const fake: FakeDocker = {
     delay: null,
+    breaks: null,
     release() {
       fake.delay = null;
       gate.resolve();
