@@ -48,11 +48,12 @@ export function following(
   const { api, clock, holders, log, owner, registry, report, timing } = context;
   const deaths = makeDeaths(context);
   const cursor = eventCursor();
-  const nextObservation = alarm(clock, () => void observed().catch(doubt));
+  const nextObservation = alarm(clock, () => void observed().catch(unseen));
   const told = new Set<ProblemCode>();
   let reached = false;
   /** The event stream is open. */
   let follows = false;
+  let endStream: () => void = () => undefined;
 
   function tellProblem(problem: Problem): void {
     told.add(problem.code);
@@ -63,9 +64,13 @@ export function following(
     for (const code of codes) if (told.delete(code)) report({ type: 'problem_gone', code });
   }
 
-  /** Its event stream can outlive an engine that ends: only an observation that succeeds is a sign of life. */
   function doubt(): void {
     if (follows) nextObservation.arm(timing.doubt);
+  }
+
+  /** Its event stream can outlive an engine that ends, and is no sign of life: it is connected to anew, or told lost. */
+  function unseen(thrown: unknown): void {
+    if (isUnreachable(dockerError(thrown))) endStream();
   }
 
   async function observed(): Promise<void> {
@@ -111,6 +116,7 @@ export function following(
     connected(facts, await whoAmI(api, await ownMountinfo(options.mountinfo ?? MOUNTINFO)));
     const stream = await api.events(`${LABELS.owner}=${owner.owner}`, cursor.since());
     const stop = () => stream.destroy();
+    endStream = stop;
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
     follows = true;

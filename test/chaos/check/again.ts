@@ -10,9 +10,9 @@ export interface Server {
 const ANSWER_MS = 60_000;
 
 /**
- * @param body of the client's chat
+ * @param body of the client's chat, which asked for nothing to be read from former prompts
  * @param before the text that is continued; empty: the chat as the client sent it
- * @returns all text that follows it, read without anything kept from former prompts
+ * @returns all text that follows it
  * @throws Error with the path, where the server refuses
  */
 export async function textAgain(
@@ -20,13 +20,12 @@ export async function textAgain(
   body: Readonly<Record<string, unknown>>,
   before: string,
 ): Promise<string> {
-  const cold = { ...body, cache_prompt: false };
-  if (before === '') return streamed(server, cold);
+  if (before === '') return streamed(server, body);
   const { tokens } = JSON.parse(await post(server, '/tokenize', { content: before })) as { tokens: number[] };
   const left = Number(body['max_tokens']) - tokens.length;
   if (left <= 0) return '';
   const messages = [...(body['messages'] as unknown[]), { role: 'assistant', content: before }];
-  return streamed(server, { ...cold, messages, max_tokens: left });
+  return streamed(server, { ...body, messages, max_tokens: left });
 }
 
 async function streamed(server: Server, body: unknown): Promise<string> {

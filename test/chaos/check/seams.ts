@@ -1,7 +1,8 @@
 /**
  * What the client saw before a seam and after it is what the placements say by themselves: the same requests, built
  * here anew from what the client saw and sent straight to the llama-servers, give the same texts. Only where an
- * instance has one slot: batches of several change the arithmetic.
+ * instance has one slot and the client wanted nothing read from former prompts: both change the batches, and with them
+ * the arithmetic.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Controller } from '../../e2e/support/controller.ts';
@@ -37,7 +38,7 @@ export async function checkSeams(
   until: number,
 ): Promise<SeamCounts> {
   const all = transcripts.flatMap(claimsOf);
-  const claims = all.filter(({ model }) => oneSlot(model));
+  const claims = all.filter(({ model, transcript }) => oneSlot(model) && isCold(transcript));
   const groups = [...Map.groupBy(claims, ({ model, placement }) => `${model} ${placement}`).values()];
   const findings: Finding[] = [];
   let compared = 0;
@@ -57,6 +58,11 @@ export async function checkSeams(
     }
   }
   return { met: all.filter(({ before }) => before !== '').length, compared, begins, findings };
+}
+
+/** What was read from former prompts is computed in other batches. */
+function isCold({ body }: Transcript): boolean {
+  return body['cache_prompt'] === false;
 }
 
 /** Null: the placement is still out of service after the last strikes, when the time is over. */
