@@ -19,6 +19,8 @@ export type Unsuited =
       readonly tokens: number;
       /** Prompt tokens a second. */
       readonly speed: number;
+      /** Of the expected time: until it has a place there. */
+      readonly untilSlotMs: number;
       /** Expected, and left of the request's time. */
       readonly ms: number;
       readonly leftMs: number;
@@ -146,34 +148,23 @@ export function readMs(state: State, model: Model, request: Request, placement: 
 }
 
 /**
- * Expected ms until the first content: until the placement is ready, or one of its slots is free, and the prompt is
- * read; null where its speed was not learned yet.
- */
-function firstContentMs(
-  state: State,
-  model: Model,
-  request: Request,
-  placement: Placement,
-  now: Now,
-): number | null {
-  const read = readMs(state, model, request, placement);
-  return read === null ? null : untilSlotMs(state, model, placement, now) + read;
-}
-
-/**
- * The client's own deadline runs until the first content, so it binds on any CPU. The configured one ends with the
- * wait; it decides where the CPU only stands in for a better placement, which may be back in time.
+ * Its first content is expected when it is ready, or one of its slots is free, and the prompt is read. The client's own
+ * deadline runs until the first content, so it binds on any CPU. The configured one ends with the wait; it decides where
+ * the CPU only stands in for a better placement, which may be back in time.
  */
 function tooSlow(state: State, model: Model, request: Request, now: Now): Unsuited | null {
   // The first content of a text that goes on was in time.
   if (request.continues !== null) return null;
-  if (promptSpeed(state, model, 'cpu') === null) return null;
+  const speed = promptSpeed(state, model, 'cpu');
+  if (speed === null) return null;
   if (!request.ownDeadline && allowedPlacements(model)[0] === 'cpu') return null;
-  const ms = firstContentMs(state, model, request, 'cpu', now);
+  const read = readMs(state, model, request, 'cpu');
+  if (read === null) return null;
+  const slotMs = untilSlotMs(state, model, 'cpu', now);
+  const ms = slotMs + read;
   const leftMs = request.deadlineAt - now.mono;
-  if (ms === null || ms <= leftMs) return null;
-  const tokens = likelyTokens(request) ?? 0;
-  return { why: 'slow', tokens, speed: promptSpeed(state, model, 'cpu') ?? 0, ms, leftMs };
+  if (ms <= leftMs) return null;
+  return { why: 'slow', tokens: likelyTokens(request) ?? 0, speed, untilSlotMs: slotMs, ms, leftMs };
 }
 
 function promptSpeed(state: State, model: Model, placement: Placement): number | null {

@@ -61,10 +61,12 @@ function where(state: State, model: Model): string {
   return out.length === 0 ? '' : ` on ${out.join(' and ')}`;
 }
 
-function slowWords(model: Model, { tokens, speed, ms, leftMs }: Extract<Unsuited, { why: 'slow' }>): string {
+function slowWords(model: Model, slow: Extract<Unsuited, { why: 'slow' }>): string {
+  const { tokens, speed, untilSlotMs, ms, leftMs } = slow;
+  const before = untilSlotMs < 1_000 ? '' : `${Math.round(untilSlotMs / 1000)} s until it has a place, then `;
   return (
-    `The CPU would take about ${Math.ceil(ms / 1000)} s until the first word of ${model.name}: ${tokens} tokens to read ` +
-    `at ${Math.round(speed)} a second, as measured. The request has ${Math.floor(leftMs / 1000)} s left.`
+    `The CPU would take about ${Math.ceil(ms / 1000)} s until the first word of ${model.name}: ${before}${tokens} tokens to ` +
+    `read at ${Math.round(speed)} a second, as measured. The request has ${Math.floor(leftMs / 1000)} s left.`
   );
 }
 
