@@ -15,6 +15,13 @@ export function attemptsTold({ answerHeaders, raw }: Transcript): number {
   );
 }
 
+/** The placement that head and comments told last; null: none. */
+export function placementTold({ answerHeaders, raw }: Transcript): string | null {
+  const { events } = readEvents(raw);
+  const told = events.flatMap((event) => event.comments).map((text) => /placement=(\w+)/.exec(text)?.[1]);
+  return told.findLast((one) => one !== undefined) ?? answerHeaders['llamastead-placement'] ?? null;
+}
+
 /**
  * At most so many. A client that did not hear the end may not have been told of the last ones, and one whose head came
  * while it waited is not told of the first.

@@ -2,7 +2,7 @@
 import { markOf } from '../clients/mark.ts';
 import type { Generation } from '../logs/generations.ts';
 import type { Transcript } from '../transcript.ts';
-import { mostAttempts } from './attempts.ts';
+import { attemptsTold, mostAttempts, placementTold } from './attempts.ts';
 import type { Outcome } from './ended.ts';
 import type { Finding } from './finding.ts';
 
@@ -25,6 +25,9 @@ const LETS_GO_MS = 20_000;
 /** For a request that was on its way when its client went. */
 const ON_ITS_WAY_MS = 5_000;
 
+/** As containers of instances are named. */
+const PLACEMENT = /-(\w+)-[0-9a-f]{6}$/;
+
 /** What was asked for with one mark: one request, or one and its repetition under the same key. */
 interface Asked {
   readonly ends: LogEvidence['ends'];
@@ -45,7 +48,7 @@ export function checkGenerations(evidence: LogEvidence): Finding[] {
     const generations = [...(byMark.get(mark) ?? [])].sort((a, b) => a.begunAt - b.begunAt);
     const one: Asked = { ends, generations, id: ends[0]?.transcript.id ?? `mark ${mark}` };
     findings.push(...tooMany(evidence, one), ...doubled(evidence, one), ...unwanted(evidence, one));
-    findings.push(...unseen(one));
+    findings.push(...unseen(one), ...misplaced(one));
   }
   return findings;
 }
@@ -115,6 +118,21 @@ function unwanted({ hurtBefore }: LogEvidence, { ends, generations, id }: Asked)
 function unseen({ ends, generations, id }: Asked): Finding[] {
   if (generations.length > 0 || ends.every(({ outcome }) => outcome !== 'answered')) return [];
   return [{ rule: 'each answer was generated', request: id, what: 'no log tells of it' }];
+}
+
+/** What was made whole last was made where the client was told. */
+function misplaced({ ends, generations, id }: Asked): Finding[] {
+  const [end] = ends;
+  const last = generations.at(-1);
+  if (end?.outcome !== 'answered' || last?.end?.kind !== 'whole') return [];
+  const { transcript } = end;
+  const placement = placementTold(transcript);
+  // Of a text that was whole when it was cut the last attempt generates nothing.
+  if (placement === null || attemptsTold(transcript) > generations.length) return [];
+  if (PLACEMENT.exec(last.container)?.[1] === placement) return [];
+  return [
+    { rule: 'an answer comes from where it says', request: id, what: `${placement}, but ${told([last])}` },
+  ];
 }
 
 function told(generations: readonly Generation[]): string {

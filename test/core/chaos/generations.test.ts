@@ -71,6 +71,8 @@ describe('the log of a llama-server', () => {
 });
 
 const MARK = 1_000_001;
+const GPU = 'llamastead-chaos-single-gpu-00000a';
+const CPU = 'llamastead-chaos-single-cpu-00000b';
 
 interface Asked extends Partial<Transcript> {
   readonly outcome?: Outcome;
@@ -78,7 +80,10 @@ interface Asked extends Partial<Transcript> {
 }
 
 function asked({ outcome = 'answered', attempts = 1, ...given }: Asked = {}): LogEvidence['ends'][number] {
-  const answerHeaders = { 'llamastead-attempts': String(attempts), 'llamastead-placement': 'gpu' };
+  const answerHeaders = {
+    'llamastead-attempts': String(attempts),
+    'llamastead-placement': attempts > 1 ? 'cpu' : 'gpu',
+  };
   return { transcript: transcriptOf({ body: { top_k: MARK }, answerHeaders, ...given }), outcome };
 }
 
@@ -86,7 +91,7 @@ let task = 0;
 function generation(one: Partial<Generation> = {}): Generation {
   task += 1;
   return {
-    ...{ container: 'gpu-a', task, mark: MARK, begunAt: 1000 },
+    ...{ container: GPU, task, mark: MARK, begunAt: 1000 },
     end: { kind: 'whole', at: 5000 },
     ...one,
   };
@@ -101,7 +106,9 @@ function rules(evidence: Partial<LogEvidence>): string[] {
 }
 
 const DIED = { end: null };
-const LATER = { container: 'cpu-b', begunAt: 7000, end: { kind: 'whole', at: 9000 } } as const;
+const LATER = { container: CPU, begunAt: 7000, end: { kind: 'whole', at: 9000 } } as const;
+/** By another instance of the same placement. */
+const AGAIN = { ...LATER, container: 'llamastead-chaos-single-gpu-00000c' } as const;
 const KEY = { headers: { 'idempotency-key': 'k' } };
 
 describe('what llama-servers did', () => {
@@ -112,7 +119,7 @@ describe('what llama-servers did', () => {
   });
 
   test('a generation more than the client was told of is found', () => {
-    const generations = [generation(DIED), generation(LATER)];
+    const generations = [generation(DIED), generation(AGAIN)];
     assert.deepEqual(rules({ ends: [asked()], generations }), ['no more generations than attempts']);
   });
 
@@ -131,11 +138,11 @@ describe('what llama-servers did', () => {
   });
 
   test('a whole text may be made again where its server was hit before it arrived', () => {
-    const strikes = [{ fault: 'cut a text', hit: 'gpu-a, by kill', from: 5500, to: 5600 }];
+    const strikes = [{ fault: 'cut a text', hit: `${GPU}, by kill`, from: 5500, to: 5600 }];
     const generations = [generation(), generation(LATER)];
     const ends = [asked({ attempts: 2 })];
     assert.deepEqual(rules({ ends, generations, hurtBefore: hurtBefore(strikes) }), []);
-    const other = [{ ...strikes[0], fault: 'kill', hit: 'cpu-b', from: 0, to: 1 }];
+    const other = [{ ...strikes[0], fault: 'kill', hit: CPU, from: 0, to: 1 }];
     assert.equal(rules({ ends, generations, hurtBefore: hurtBefore(other) }).length, 1);
     const all = [{ fault: 'restart the engine', hit: 'engine', from: 0, to: 1 }];
     assert.deepEqual(rules({ ends, generations, hurtBefore: hurtBefore(all) }), []);
@@ -151,23 +158,23 @@ describe('what llama-servers did', () => {
   test('under one key there is one answer, and one generation', () => {
     const ends = [asked({ ...KEY }), asked({ ...KEY, id: 'chaos-1-again', sentAt: 3000, endedAt: 9500 })];
     assert.deepEqual(rules({ ends, generations: [generation()] }), []);
-    assert.deepEqual(rules({ ends, generations: [generation(), generation(LATER)] }), [
+    assert.deepEqual(rules({ ends, generations: [generation(), generation(AGAIN)] }), [
       'no more generations than attempts',
       'no generation is doubled',
     ]);
     const deaths = [{ from: 6000, to: 6500 }];
-    assert.deepEqual(rules({ ends, generations: [generation(), generation(LATER)], deaths }), []);
+    assert.deepEqual(rules({ ends, generations: [generation(), generation(AGAIN)], deaths }), []);
     const [first, second] = [asked({ ...KEY, outcome: 'refused' }), ends[1] ?? asked()];
     assert.deepEqual(
-      rules({ ends: [first, second], generations: [generation(DIED), generation(LATER)] }),
+      rules({ ends: [first, second], generations: [generation(DIED), generation(AGAIN)] }),
       [],
     );
   });
 
   test('a slot that was never released is found, unless its container has gone', () => {
     const evidence = { ends: [asked()], generations: [generation({ end: null })] };
-    assert.deepEqual(rules({ ...evidence, running: new Set(['gpu-a']) }), ['each slot is released']);
-    assert.deepEqual(rules({ ...evidence, running: new Set(['cpu-b']) }), []);
+    assert.deepEqual(rules({ ...evidence, running: new Set([GPU]) }), ['each slot is released']);
+    assert.deepEqual(rules({ ...evidence, running: new Set([CPU]) }), []);
   });
 
   test('a generation that goes on, or begins, for a client that left is found', () => {
@@ -187,13 +194,20 @@ describe('what llama-servers did', () => {
     assert.deepEqual(rules({ generations: [generation()] }), ['no more generations than attempts']);
   });
 
+  test('an answer that was made elsewhere than its client was told is found', () => {
+    const onCpu = [generation({ container: CPU })];
+    assert.deepEqual(rules({ ends: [asked()], generations: onCpu }), ['an answer comes from where it says']);
+    const raw = ': llamastead attempt=1 placement=cpu\n\n';
+    assert.deepEqual(rules({ ends: [asked({ raw })], generations: onCpu }), []);
+    // All was generated before the cut.
+    assert.deepEqual(rules({ ends: [asked({ attempts: 2 })], generations: [generation()] }), []);
+  });
+
   test('an instance proves once that it serves', () => {
     const proof = (container: string) => generation({ mark: null, container });
-    assert.deepEqual(rules({ generations: [proof('gpu-a'), proof('cpu-b')] }), []);
-    assert.deepEqual(rules({ generations: [proof('gpu-a'), proof('gpu-a')] }), [
-      'nothing is generated unasked',
-    ]);
+    assert.deepEqual(rules({ generations: [proof(GPU), proof(CPU)] }), []);
+    assert.deepEqual(rules({ generations: [proof(GPU), proof(GPU)] }), ['nothing is generated unasked']);
     const deaths = [{ from: 0, to: 1 }];
-    assert.deepEqual(rules({ generations: [proof('gpu-a'), proof('gpu-a')], deaths }), []);
+    assert.deepEqual(rules({ generations: [proof(GPU), proof(GPU)], deaths }), []);
   });
 });
