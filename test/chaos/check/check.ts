@@ -64,9 +64,14 @@ export function check(evidence: Evidence): Verdict {
   findings.push(...errors.findings);
   findings.push(
     ...checkGenerations({
-      ...{ generations, ends: all, running: new Set(running), deaths },
+      ...{ generations, ends: all, running: new Set(running), deaths, givenUp: givenUp(told) },
       hurtBefore: hurtBefore(strikes),
     }),
   );
   return { outcomes, errors: errors.classes, findings };
+}
+
+function givenUp(told: readonly Fact[]): ReadonlySet<string> {
+  const silent = told.filter(({ reason }) => reason === 'hang' || reason === 'stall');
+  return new Set(silent.flatMap(({ requestId, requestIds = [] }) => [requestId ?? '', ...requestIds]));
 }

@@ -14,6 +14,8 @@ export interface LogEvidence {
   readonly running: ReadonlySet<string>;
   /** Whether a container was hit before a moment: then it need not do what it should. */
   hurtBefore(container: string, at: number): boolean;
+  /** Ids of the requests that were moved since their server was silent for too long: it may have ended by itself. */
+  readonly givenUp: ReadonlySet<string>;
   /** When the controller was away. */
   readonly deaths: readonly { readonly from: number; readonly to: number }[];
 }
@@ -81,8 +83,9 @@ function tooMany({ deaths }: LogEvidence, { ends, generations, id }: Asked): Fin
 }
 
 /** A text that was made whole, by a server that nothing was done to, is not made again. */
-function doubled({ hurtBefore, deaths }: LogEvidence, { ends, generations, id }: Asked): Finding[] {
-  if (!isOneAnswer(ends, deaths)) return [];
+function doubled(evidence: LogEvidence, { ends, generations, id }: Asked): Finding[] {
+  const { hurtBefore, deaths, givenUp } = evidence;
+  if (!isOneAnswer(ends, deaths) || ends.some(({ transcript }) => givenUp.has(transcript.id))) return [];
   const first = generations.findIndex(
     ({ container, end }) => end?.kind === 'whole' && !hurtBefore(container, end.at + ARRIVES_MS),
   );

@@ -99,7 +99,14 @@ function generation(one: Partial<Generation> = {}): Generation {
 
 function rules(evidence: Partial<LogEvidence>): string[] {
   const findings = checkGenerations({
-    ...{ generations: [], ends: [], running: new Set(), deaths: [], hurtBefore: () => false },
+    ...{
+      generations: [],
+      ends: [],
+      running: new Set(),
+      deaths: [],
+      givenUp: new Set(),
+      hurtBefore: () => false,
+    },
     ...evidence,
   });
   return findings.map(({ rule }) => rule);
@@ -135,6 +142,13 @@ describe('what llama-servers did', () => {
   test('a text that was made whole and then again is found, also within the attempts', () => {
     const generations = [generation(), generation(LATER)];
     assert.deepEqual(rules({ ends: [asked({ attempts: 2 })], generations }), ['no generation is doubled']);
+  });
+
+  test('a server that was given up may have ended its text after all', () => {
+    const ends = [asked({ attempts: 2 })];
+    const generations = [generation(), generation(LATER)];
+    assert.deepEqual(rules({ ends, generations, givenUp: new Set(['chaos-1']) }), []);
+    assert.equal(rules({ ends, generations, givenUp: new Set(['chaos-2']) }).length, 1);
   });
 
   test('a whole text may be made again where its server was hit before it arrived', () => {
