@@ -4,6 +4,7 @@
  */
 import type { Fact } from '../../../app/core/facts.ts';
 import { markOf } from '../clients/mark.ts';
+import { lastStrike } from '../faults/hurt.ts';
 import type { Strike } from '../faults/strike.ts';
 import type { Generation } from '../logs/generations.ts';
 import type { Transcript } from '../transcript.ts';
@@ -75,16 +76,11 @@ function failedOf(
     // What came of an answer came by an attempt, also where the head was sent before it.
     ...{ sent, attempts: Math.max(attemptsTold(transcript), sent === 'nothing' ? 0 : 1) },
     waitedMs: transcript.endedAt - Math.min(...asked.map(({ sentAt }) => sentAt)),
-    strikes: own.map(({ container }) => strikeOn(strikes, container, transcript.endedAt)),
+    strikes: own.map(
+      ({ container, begunAt }) => lastStrike(strikes, container, begunAt, transcript.endedAt) ?? 'nothing',
+    ),
     reason: facts.at(-1)?.reason ?? null,
   };
-}
-
-/** The last strike on a container before a moment. */
-function strikeOn(strikes: readonly Strike[], container: string, before: number): string {
-  const hits = strikes.filter(({ hit, from }) => hit?.split(', ')[0] === container && from <= before);
-  const last = hits.at(-1);
-  return last === undefined ? 'nothing' : (last.hit?.split(', by ')[1] ?? last.fault);
 }
 
 function errorOf({ path, raw }: Transcript): { readonly code: string; readonly message: string } {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import type { Outcome } from '../../chaos/check/ended.ts';
 import { checkGenerations, type LogEvidence } from '../../chaos/check/generations.ts';
 import { markOf, withMark } from '../../chaos/clients/mark.ts';
-import { hurtBefore } from '../../chaos/faults/hurt.ts';
+import { hurtBefore, lastStrike } from '../../chaos/faults/hurt.ts';
 import { type Generation, generationsOf, tells } from '../../chaos/logs/generations.ts';
 import type { Transcript } from '../../chaos/transcript.ts';
 import { transcriptOf } from './transcript.ts';
@@ -160,6 +160,19 @@ describe('what llama-servers did', () => {
     assert.equal(rules({ ends, generations, hurtBefore: hurtBefore(other) }).length, 1);
     const all = [{ fault: 'restart the engine', hit: 'engine', from: 0, to: 1 }];
     assert.deepEqual(rules({ ends, generations, hurtBefore: hurtBefore(all) }), []);
+  });
+
+  test('what was done to a server last is told, of what came while it was of interest', () => {
+    const strikes = [
+      { fault: 'kill', hit: GPU, from: 100, to: 110 },
+      { fault: 'cut a text', hit: `${GPU}, by freeze`, from: 200, to: 210 },
+      { fault: 'kill the holder', hit: 'holder', from: 300, to: 310 },
+    ];
+    assert.equal(lastStrike(strikes, GPU, 0, 150), 'kill');
+    assert.equal(lastStrike(strikes, GPU, 0, 250), 'freeze');
+    assert.equal(lastStrike(strikes, GPU, 250, 299), null);
+    assert.equal(lastStrike(strikes, CPU, 0, 400), 'kill the holder');
+    assert.equal(lastStrike(strikes, CPU, 0, 250), null);
   });
 
   test('a request that is never to be replayed is generated once', () => {
