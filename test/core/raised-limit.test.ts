@@ -8,13 +8,13 @@ import { model, policy } from '../support/model.ts';
 import { DEAD, makeWorld } from '../support/world.ts';
 
 const BY_LIMIT = { ...DEAD, oomKilled: true };
-const OTHER = policy([model('chat', { placements: ['cpu'] })]);
+const ONLY_CPU = policy([model('chat', { placements: ['cpu'] })]);
 
 /** One run of the controller: the limits of all its starts, the first `kills` of which end by their limit. */
 function run(kills: number, carried: readonly string[] = []) {
   const limits: number[] = [];
   const world = makeWorld({
-    policy: OTHER,
+    policy: ONLY_CPU,
     carried: { raisedLimits: carried },
     startFails: ({ memoryLimit }: InstancePlan) => {
       limits.push(memoryLimit);
