@@ -15,10 +15,19 @@ before(async () => {
 
 after(() => home.close());
 
-test('a kill by the memory limit is named so, and the CPU answers', async () => {
-  const loaded = await home.post('/admin/models/chat/load?wait=1');
-  assert.equal(loaded.status, 200, await loaded.text());
-  const victim = await home.container('chat', 'gpu');
+/** Loads it on the GPU; the container. */
+async function loaded(): Promise<string> {
+  const answer = await home.post('/admin/models/chat/load?wait=1');
+  assert.equal(answer.status, 200, await answer.text());
+  return home.container('chat', 'gpu');
+}
+
+const limitOf = async (container: string) =>
+  Number(await home.docker('inspect', '--format', '{{.HostConfig.Memory}}', container));
+
+test('a kill by the memory limit is named so, the CPU answers, and a restart does not forget it', async () => {
+  const victim = await loaded();
+  const before = await limitOf(victim);
   // Just above what the load took: the first request takes more.
   const used = Number(
     await home.docker('exec', victim, 'cat', '/sys/fs/cgroup/memory/memory.usage_in_bytes'),
@@ -31,4 +40,7 @@ test('a kill by the memory limit is named so, and the CPU answers', async () => 
   const failover = await home.event('failover');
   assert.equal(failover.reason, 'memory_limit', JSON.stringify(failover));
   await home.event('out_of_memory');
+  assert.equal(await home.kill('SIGTERM'), 0);
+  await home.start();
+  assert.ok((await limitOf(await loaded())) > before, 'the limit is still the raised one');
 });
