@@ -7,3 +7,6 @@ RUN apt-get -o Acquire::Check-Valid-Until=false update \
         libggml0-backend-vulkan mesa-vulkan-drivers \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/archives/*.deb
 ENV MESA_SHADER_CACHE_DIR=/var/cache/shaders
+# Token by token: this device has no use for the shaders of larger batches. They take minutes to compile, and a
+# prompt of 22 tokens is read in 5 s without them, in 9 s with them.
+ENV LLAMA_ARG_UBATCH=1

@@ -19,8 +19,8 @@ const environment = {
 };
 /** Marks the servers, so that one of an interrupted call is found by the next. */
 const label = 'llamastead.bench.warm';
-/** Kernels differ by the number of tokens in a batch: one, a few, many. */
-const wordsInPrompt = [2, 20];
+/** The image reads and writes token by token, so every request asks for the same kernels. */
+const words = 2;
 
 /** A model as the bench's configuration runs it on the GPU: shaders depend on it. */
 export interface WarmModel {
@@ -39,7 +39,7 @@ export function warmVulkanImageStep(
   models: readonly WarmModel[],
 ): Step<string> {
   // The compiled shaders are machine code for this processor.
-  const recipe = JSON.stringify({ processor: cpus()[0]?.model, models, environment, wordsInPrompt });
+  const recipe = JSON.stringify({ processor: cpus()[0]?.model, models, environment, words });
   const name = `llamastead-bench/llama:vulkan-${contentHash([cold, recipe, readFileSync(dockerfile)])}`;
   return {
     name: 'llama-server image (vulkan, shaders compiled)',
@@ -82,16 +82,13 @@ async function warm(
   });
   try {
     log(`${model.file}: ready after ${server.readyMs} ms`);
-    for (const words of wordsInPrompt)
-      log(`${model.file}, ${words} words: ${await timeChat(server, words)} ms`);
-    const atOnce = Array.from({ length: model.parallel }, (_, place) => timeChat(server, 3 + place));
-    log(`${model.file}, at once: ${(await Promise.all(atOnce)).join(', ')} ms`);
+    log(`${model.file}, a chat: ${await timeChat(server)} ms`);
   } finally {
     await server.remove();
   }
 }
 
-async function timeChat(server: LlamaServer, words: number): Promise<number> {
+async function timeChat(server: LlamaServer): Promise<number> {
   const start = performance.now();
   const content = Array.from({ length: words }, (_, place) => `llama ${place}`).join(' ');
   const messages = [{ role: 'user', content }];
