@@ -36,10 +36,15 @@ export async function handOver(module, wants) {
     process.stderr.write(`✗ ${error.message}\n`);
     process.exit(1);
   }
-  const path = `${join(repository, 'node_modules/.bin')}:${process.env.PATH}`;
+  const modules = join(repository, 'node_modules');
   const child = spawn(ownNode, [join(repository, module), ...process.argv.slice(2)], {
     stdio: 'inherit',
-    env: { ...process.env, PATH: path },
+    env: {
+      ...process.env,
+      PATH: `${join(modules, '.bin')}:${process.env.PATH}`,
+      // Some three hundred processes of a test run load the same modules: each is compiled once.
+      NODE_COMPILE_CACHE: join(modules, '.cache/compiled'),
+    },
   });
   // The child hears the terminal's signals itself; this process must not end before it.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
