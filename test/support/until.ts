@@ -2,7 +2,7 @@
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 
 /** Longer than anything that a test waits for takes on a busy machine of two cores. */
-const PATIENCE_MS = 120_000;
+export const PATIENCE_MS = 120_000;
 /** What is a few turns away is seen at once. */
 const EAGER_MS = 20;
 /** Then seldom enough that the asking takes no core from what is waited for. */

@@ -86,7 +86,8 @@ test('the buffers that a running llama-server reports are planned for, on CPU an
       placement: 'gpu' as const,
       device: 'Vulkan0',
       name: 'Vulkan0',
-      args: '-dev Vulkan0 -ngl 999',
+      // The batch of a real card: the bench's own device takes token by token.
+      args: '-dev Vulkan0 -ngl 999 -ub 512',
     },
   ];
   for (const file of [bench.tinyFile, bench.chatFile]) {

@@ -14,7 +14,7 @@ export interface ApiClient {
 export const PROMPT = 'Tell me of the garden.';
 
 /** Tokens of a streamed answer: long enough to be cut. */
-export const LONG = 200;
+export const LONG = 1500;
 
 export const LIGHT = {
   name: 'set_light',

@@ -1,9 +1,10 @@
 /** Follows `/admin/events/stream`, so that tests wait for facts and not for time. */
 import type { Fact } from '../../../app/core/facts.ts';
+import { PATIENCE_MS } from '../../support/until.ts';
 
 export interface Following {
   readonly facts: Fact[];
-  /** The first fact not given yet that matches; waits for it to come. */
+  /** The first fact not given yet that matches; waits for it to come. Rejects when it does not in two minutes. */
   next(matches: (fact: Fact) => boolean): Promise<Fact>;
   close(): void;
 }
@@ -36,7 +37,16 @@ export async function follow(url: string, before: readonly Fact[]): Promise<Foll
         given.add(known.seq);
         return Promise.resolve(known);
       }
-      return new Promise((resolve) => waiting.add({ matches, resolve }));
+      return new Promise((resolve, reject) => {
+        const one = { matches, resolve };
+        waiting.add(one);
+        const giveUp = () => {
+          if (!waiting.delete(one)) return;
+          const told = facts.slice(-20).map(({ seq, type, model }) => `#${seq} ${type} ${model ?? ''}`);
+          reject(new Error(`no such event in ${PATIENCE_MS / 1000} s: ${matches}\n${told.join('\n')}`));
+        };
+        setTimeout(giveUp, PATIENCE_MS).unref();
+      });
     },
     close: () => aborter.abort(),
   };
