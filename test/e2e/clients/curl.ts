@@ -2,7 +2,7 @@
 
 import { BEGUN_CALL } from '../../support/tool-template.ts';
 import { streamedText } from '../support/chat.ts';
-import { type ApiClient, LIGHT, LONG, PROMPT, REPLY } from './client.ts';
+import { type ApiClient, LIGHT, LONG, PROMPT, REPLY, TO_THE_LIMIT } from './client.ts';
 import { runProgram } from './program.ts';
 
 interface Whole {
@@ -35,7 +35,7 @@ export function curl(url: string): ApiClient {
     },
     async stream(model, first) {
       let seen = false;
-      const raw = await post({ model, messages, max_tokens: LONG, stream: true }, (text) => {
+      const raw = await post({ model, messages, max_tokens: LONG, stream: true, ...TO_THE_LIMIT }, (text) => {
         if (!seen && streamedText(text) !== '') {
           seen = true;
           first();

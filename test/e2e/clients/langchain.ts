@@ -2,11 +2,17 @@
 import { AIMessage, HumanMessage } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
 import { BEGUN_CALL } from '../../support/tool-template.ts';
-import { type ApiClient, LIGHT, LONG, PROMPT, REPLY } from './client.ts';
+import { type ApiClient, LIGHT, LONG, PROMPT, REPLY, TO_THE_LIMIT } from './client.ts';
 
 export function langchain(url: string): ApiClient {
-  const chat = (model: string, maxTokens: number) =>
-    new ChatOpenAI({ model, maxTokens, apiKey: 'none', configuration: { baseURL: `${url}/v1` } });
+  const chat = (model: string, maxTokens: number, modelKwargs = {}) =>
+    new ChatOpenAI({
+      model,
+      maxTokens,
+      apiKey: 'none',
+      configuration: { baseURL: `${url}/v1` },
+      modelKwargs,
+    });
   return {
     name: 'LangChain ChatOpenAI',
     async whole(model) {
@@ -14,7 +20,7 @@ export function langchain(url: string): ApiClient {
     },
     async stream(model, first) {
       let text = '';
-      for await (const chunk of await chat(model, LONG).stream(PROMPT)) {
+      for await (const chunk of await chat(model, LONG, TO_THE_LIMIT).stream(PROMPT)) {
         if (text === '' && chunk.text !== '') first();
         text += chunk.text;
       }

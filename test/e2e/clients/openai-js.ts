@@ -1,7 +1,7 @@
 /** The official SDK for JavaScript. */
 import OpenAI from 'openai';
 import { BEGUN_CALL } from '../../support/tool-template.ts';
-import { type ApiClient, LIGHT, LONG, PROMPT, REPLY } from './client.ts';
+import { type ApiClient, LIGHT, LONG, PROMPT, REPLY, TO_THE_LIMIT } from './client.ts';
 
 export function openaiJs(url: string): ApiClient {
   const { completions } = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none' }).chat;
@@ -14,7 +14,9 @@ export function openaiJs(url: string): ApiClient {
     },
     async stream(model, first) {
       let text = '';
-      const stream = await completions.create({ model, messages, max_tokens: LONG, stream: true });
+      const stream = await completions.create({
+        ...{ model, messages, max_tokens: LONG, stream: true as const, ...TO_THE_LIMIT },
+      });
       for await (const chunk of stream) {
         const piece = chunk.choices[0]?.delta.content ?? '';
         if (text === '' && piece !== '') first();

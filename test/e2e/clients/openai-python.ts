@@ -5,7 +5,7 @@ import { benchDir } from '../../home/lib/paths.ts';
 import { run } from '../../home/lib/run.ts';
 import { onTerminal, runStep, type Step } from '../../home/lib/steps.ts';
 import { BEGUN_CALL } from '../../support/tool-template.ts';
-import { type ApiClient, LIGHT, LONG, PROMPT, REPLY } from './client.ts';
+import { type ApiClient, LIGHT, LONG, PROMPT, REPLY, TO_THE_LIMIT } from './client.ts';
 import { runProgram } from './program.ts';
 
 const VERSION = '3.57.0';
@@ -30,7 +30,14 @@ function folder(): string {
 
 export async function openaiPython(url: string): Promise<ApiClient> {
   const PYTHONPATH = await runStep(packageStep, onTerminal);
-  const spec = JSON.stringify({ prompt: PROMPT, long: LONG, light: LIGHT, begun: BEGUN_CALL, reply: REPLY });
+  const spec = JSON.stringify({
+    prompt: PROMPT,
+    long: LONG,
+    more: TO_THE_LIMIT,
+    light: LIGHT,
+    begun: BEGUN_CALL,
+    reply: REPLY,
+  });
   const call = async (model: string, what: string, line?: (text: string) => void): Promise<unknown> => {
     const said = await runProgram('python3', [PROGRAM, url, model, what, spec], { PYTHONPATH }, line);
     return JSON.parse(said.split('\n').at(-1) ?? 'null');

@@ -21,7 +21,9 @@ def whole():
 
 def stream():
     text = ""
-    for chunk in create(model=model, messages=messages, max_tokens=spec["long"], stream=True):
+    for chunk in create(
+        model=model, messages=messages, max_tokens=spec["long"], stream=True, extra_body=spec["more"]
+    ):
         piece = (chunk.choices[0].delta.content or "") if chunk.choices else ""
         if text == "" and piece != "":
             print("first", flush=True)

@@ -2,7 +2,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, jsonSchema, Output, streamText, tool } from 'ai';
 import { BEGUN_CALL } from '../../support/tool-template.ts';
-import { type ApiClient, LIGHT, LONG, PROMPT, REPLY } from './client.ts';
+import { type ApiClient, LIGHT, LONG, PROMPT, REPLY, TO_THE_LIMIT } from './client.ts';
 
 export function vercelAi(url: string): ApiClient {
   const provider = createOpenAICompatible({
@@ -17,6 +17,7 @@ export function vercelAi(url: string): ApiClient {
       let text = '';
       const { textStream } = streamText({
         ...{ model: provider(model), prompt: PROMPT, maxOutputTokens: LONG },
+        providerOptions: { llamastead: TO_THE_LIMIT },
         onError: ({ error }) => {
           throw error;
         },
