@@ -45,7 +45,18 @@ export function oneSlot(model: string): boolean {
 
 export async function startHome(): Promise<ChaosHome> {
   const bench = await ensureBench();
-  let engine: NewerEngine = await startNewerEngine(bench);
+  const engine = await startNewerEngine(bench);
+  try {
+    return await homeOn(bench, engine);
+  } catch (error) {
+    // It outlives this process, and another one could not start beside it.
+    await engine.stop();
+    throw error;
+  }
+}
+
+async function homeOn(bench: Bench, first: NewerEngine): Promise<ChaosHome> {
+  let engine = first;
   const broker = await startBroker(HOME);
   const own: Bench = { ...bench, docker: engine.docker, socket: engine.socket };
   const controller = await startController(
