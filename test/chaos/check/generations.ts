@@ -104,17 +104,34 @@ function isOneAnswer(ends: Asked['ends'], deaths: LogEvidence['deaths']): boolea
 }
 
 /** Nothing is made, or goes on, for a client that left. */
-function unwanted({ hurtBefore }: LogEvidence, { ends, generations, id }: Asked): Finding[] {
+function unwanted(evidence: LogEvidence, { ends, generations, id }: Asked): Finding[] {
   if (ends.length === 0 || ends.some(({ outcome }) => outcome !== 'left')) return [];
   const leftAt = Math.max(...ends.map(({ transcript }) => transcript.endedAt));
   return generations.flatMap((one) => {
     const until = leftAt + LETS_GO_MS;
     const late = one.begunAt > leftAt + ON_ITS_WAY_MS;
-    const goesOn = one.end !== null && one.end.at > until;
-    if (!(late || goesOn) || hurtBefore(one.container, until)) return [];
+    const goesOn = one.end !== null && one.end.at > until && !isCompiling(evidence, one, leftAt, one.end.at);
+    if (!(late || goesOn) || evidence.hurtBefore(one.container, until)) return [];
     const what = `left at ${Math.round(leftAt)}: ${told([one])}`;
     return [{ rule: 'who leaves is let go', request: id, what }];
   });
+}
+
+/**
+ * A software GPU compiles its shaders inside a batch, on a busy machine for most of a minute: until then the server
+ * neither sees who left nor does anything for others.
+ */
+function isCompiling(
+  { generations }: LogEvidence,
+  { container }: Generation,
+  from: number,
+  to: number,
+): boolean {
+  if (PLACEMENT.exec(container)?.[1] !== 'gpu') return false;
+  const signs = generations
+    .filter((one) => one.container === container)
+    .flatMap(({ begunAt, end }) => (end === null ? [begunAt] : [begunAt, end.at]));
+  return signs.every((at) => at <= from || at > to - LETS_GO_MS);
 }
 
 /** An answer comes from a llama-server. */

@@ -207,10 +207,20 @@ describe('what llama-servers did', () => {
   test('a generation that goes on, or begins, for a client that left is found', () => {
     const left = { outcome: 'left', endedAt: 2000, end: { kind: 'left', why: 'after 2000 ms' } } as const;
     const ends = [asked(left)];
-    const until = (at: number) => [generation({ end: { kind: 'cancelled', at } })];
+    const until = (at: number, container = CPU) => [
+      generation({ container, end: { kind: 'cancelled', at } }),
+    ];
     assert.deepEqual(rules({ ends, generations: until(3000) }), []);
     assert.deepEqual(rules({ ends, generations: until(60_000) }), ['who leaves is let go']);
     assert.deepEqual(rules({ ends, generations: until(60_000), hurtBefore: () => true }), []);
+    const other = generation({
+      container: GPU,
+      mark: null,
+      begunAt: 30_000,
+      end: { kind: 'whole', at: 31_000 },
+    });
+    assert.deepEqual(rules({ ends, generations: until(60_000, GPU) }), [], 'it compiles its shaders');
+    assert.deepEqual(rules({ ends, generations: [...until(60_000, GPU), other] }), ['who leaves is let go']);
     const late = [generation({ begunAt: 9000, end: { kind: 'cancelled', at: 9100 } })];
     assert.deepEqual(rules({ ends, generations: late }), ['who leaves is let go']);
   });
