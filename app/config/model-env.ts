@@ -14,6 +14,8 @@ const ALLOWED = new Set(
     'BACKEND_SAMPLING',
     // KV types, batch, flash attention.
     'CACHE_TYPE_K CACHE_TYPE_V BATCH UBATCH CONT_BATCHING FLASH_ATTN',
+    // Saved points of a prompt: their memory is planned from it.
+    'CTX_CHECKPOINTS',
     // Templates and reasoning.
     'JINJA CHAT_TEMPLATE CHAT_TEMPLATE_KWARGS SKIP_CHAT_PARSING PREFILL_ASSISTANT',
     'THINK THINK_BUDGET THINK_BUDGET_MESSAGE REASONING REASONING_EFFORT REASONING_PRESERVE',

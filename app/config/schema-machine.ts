@@ -52,7 +52,8 @@ export const enginesSchema = z
   .refine((engines) => Object.keys(engines).length > 0, { error: 'at least one engine' })
   .prefault({ local: { socket: '/var/run/docker.sock' } })
   .meta({
-    description: 'Docker engines by name; by default `local`, with the socket `/var/run/docker.sock`.',
+    description:
+      'Docker engines by name, by default `local` with the socket `/var/run/docker.sock`. Each has one of three forms: `socket`; `ssh` and `models`; `host`, `port`, `tls` and `models`.',
   });
 
 const image = (variant: string, use: string) =>

@@ -90,6 +90,13 @@ test('a variable of the planner is refused with the key that does it', () => {
   }
 });
 
+test('the number of saved points, from which memory is planned, may be set', () => {
+  assert.deepEqual(
+    problemsOf('models:\n  chat:\n    file: a.gguf\n    env:\n      LLAMA_ARG_CTX_CHECKPOINTS: 4'),
+    [],
+  );
+});
+
 test('a misspelled variable is led to the right one', () => {
   assert.match(refuseModelEnv('LLAMA_ARG_CACHE_TYPEK') ?? '', /^LLAMA_ARG_CACHE_TYPE_K,/);
 });

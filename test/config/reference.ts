@@ -29,11 +29,16 @@ function keysPart(): string {
   const { properties = {} } = configJsonSchema() as SchemaNode;
   return Object.entries(properties)
     .map(([key, node]) => {
-      const list = rows(key, node);
+      const list = onceEach(rows(key, node));
       const about = list[0]?.key === key ? '' : `${String(node['description'] ?? '')}\n\n`;
       return `### ${key}\n\n${about}${table(list)}`;
     })
     .join('\n\n');
+}
+
+/** Forms of one key may share a key of theirs. */
+function onceEach(list: readonly Row[]): Row[] {
+  return [...new Map(list.map((row) => [JSON.stringify(row), row])).values()];
 }
 
 interface Row {
