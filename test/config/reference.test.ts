@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { refuseModelEnv } from '../../app/config/model-env.ts';
+import { imagesSchema } from '../../app/config/schema-machine.ts';
+import pkg from '../../package.json' with { type: 'json' };
 import { withParts } from './reference.ts';
 import { problemsOf } from './support.ts';
 
@@ -25,6 +27,16 @@ test('every example is a valid configuration', () => {
   assert.ok(examples.length >= 4);
   const outside = { variable: () => 'secret', readFile: () => 'secret' };
   for (const text of examples) assert.deepEqual(problemsOf(text, outside), [], text);
+});
+
+test('each README names the images that have to be pulled, and the version', async () => {
+  const { mirror: _, ...images } = imagesSchema.parse({});
+  for (const file of ['README.md', 'README.ko.md']) {
+    const text = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
+    assert.ok(text.includes(`docker pull ${images.cpu}`), file);
+    for (const image of Object.values(images)) assert.ok(text.includes(image.split(':')[1] ?? ''), image);
+    assert.ok(text.includes(`llamastead/llamastead:${pkg.version}`), file);
+  }
 });
 
 test('the message that is shown as an example is the one that is given', () => {
