@@ -52,7 +52,7 @@ export interface Instance {
 const MOVES: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
   starting: ['ready', 'failed', 'stopping'],
   ready: ['draining', 'failed', 'stopping'],
-  draining: ['failed', 'stopping'],
+  draining: ['draining', 'failed', 'stopping'],
   failed: ['failed', 'stuck'],
   stopping: ['stuck'],
   stuck: [],

@@ -37,8 +37,8 @@ export function onExited(
 }
 
 /**
- * Somebody froze it, or is killing it: its sockets may stay open and silent, so they are closed now. The
- * examination at its removal brings the rest.
+ * Somebody froze it, or is killing it: its sockets may stay open and silent, so they are closed now, also those of
+ * requests that may finish on one that is to go anyway. The examination at its removal brings the rest.
  */
 export function onStopped(
   out: Decision,
@@ -47,8 +47,13 @@ export function onStopped(
   reason: 'paused' | 'killed_outside',
   now: Now,
 ): void {
-  if (instance.phase.state !== 'ready') return;
-  takeOut(out, state, instance, reason, now);
+  const { phase } = instance;
+  if (phase.state !== 'ready' && phase.state !== 'draining') return;
+  if (phase.state === 'ready') takeOut(out, state, instance, reason, now);
+  else {
+    const failed = { ...phase, why: 'failed', reason } as const;
+    out.changes.push({ type: 'instance_moved', instance: instance.id, phase: failed });
+  }
   out.effects.push({ type: 'close_connections', instance: instance.id });
 }
 

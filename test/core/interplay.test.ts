@@ -1,11 +1,12 @@
 /** Where one feature of the core meets another: time, the line, suspects, drills, the standby. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Input } from '../../app/core/inputs.ts';
 import type { Outcome } from '../../app/core/request.ts';
-import type { ExitEvidence } from '../../app/core/types.ts';
+import type { ExitEvidence, Reason } from '../../app/core/types.ts';
 import { expectedWaitMs } from '../../app/core/waits.ts';
 import { model, policy, profile } from '../support/model.ts';
-import { DEAD, makeWorld, RESET } from '../support/world.ts';
+import { DEAD, makeWorld, RESET, type World } from '../support/world.ts';
 
 const MINUTE = 60_000;
 const CUT: Outcome = { kind: 'failed', failure: { kind: 'reset', reused: false }, forwarded: 'content' };
@@ -148,4 +149,52 @@ test('a warm standby is no room of the line: what it could serve is not counted 
     return expectedWaitMs(world.loop.state, chat, 3, world.now());
   };
   assert.equal(wait('warm'), wait('cold'));
+});
+
+describe('an instance that is to go anyway, and is frozen or killed under those who still run there', () => {
+  const GOING: readonly [string, (world: World, first: number) => void][] = [
+    [
+      'by a command',
+      (world) => world.submit({ type: 'command', id: 1, command: { do: 'unload', model: 'chat' } }),
+    ],
+    [
+      'since its mode changed',
+      (world) =>
+        world.submit({ type: 'configured', policy: policy([model('chat', { mode: 'cpu' })]), why: 'settings' }),
+    ],
+    ['since one of its requests failed', (world, first) => world.end(first, RESET)],
+  ];
+  const killing = { ...DEAD, running: true, exitCode: null, killedOutside: true };
+  const HURT: readonly [string, Reason, (instance: string) => Input][] = [
+    ['a pause', 'paused', (instance) => ({ type: 'instance_paused', instance })],
+    ['a kill', 'killed_outside', (instance) => ({ type: 'instance_exited', instance, evidence: killing })],
+  ];
+  for (const [why, go] of GOING) {
+    for (const [hurt, reason, input] of HURT) {
+      test(`${hurt} of one that goes ${why} closes their connections, and they move on at once`, () => {
+        const world = makeWorld({
+          policy: policy([model('chat')]),
+          evidence: () => ({ ...DEAD, running: hurt === 'a pause', killedOutside: hurt === 'a kill' }),
+        });
+        const [first, second] = [world.request(), world.request()];
+        const instance = world.grantOf(second)?.instance ?? '';
+        go(world, first);
+        world.submit(input(instance));
+        assert.ok(
+          world.effects.some((one) => one.type === 'close_connections' && one.instance === instance),
+        );
+        for (const id of [first, second]) if (world.grantOf(id)?.instance === instance) world.end(id, RESET);
+        assert.equal(world.grantOf(second)?.placement, 'cpu');
+        assert.equal(world.loop.state.requests.get(second)?.suspectOf, null);
+        const told = world.facts.filter(({ type }) => type === 'backend_crashed' || type === 'failover');
+        assert.deepEqual(
+          told.map(({ type, reason: named }) => [type, named]),
+          [
+            ['backend_crashed', reason],
+            ['failover', reason],
+          ],
+        );
+      });
+    }
+  }
 });
