@@ -160,7 +160,11 @@ describe('an instance that is to go anyway, and is frozen or killed under those 
     [
       'since its mode changed',
       (world) =>
-        world.submit({ type: 'configured', policy: policy([model('chat', { mode: 'cpu' })]), why: 'settings' }),
+        world.submit({
+          type: 'configured',
+          policy: policy([model('chat', { mode: 'cpu' })]),
+          why: 'settings',
+        }),
     ],
     ['since one of its requests failed', (world, first) => world.end(first, RESET)],
   ];
@@ -180,9 +184,7 @@ describe('an instance that is to go anyway, and is frozen or killed under those 
         const instance = world.grantOf(second)?.instance ?? '';
         go(world, first);
         world.submit(input(instance));
-        assert.ok(
-          world.effects.some((one) => one.type === 'close_connections' && one.instance === instance),
-        );
+        assert.ok(world.effects.some((one) => one.type === 'close_connections' && one.instance === instance));
         for (const id of [first, second]) if (world.grantOf(id)?.instance === instance) world.end(id, RESET);
         assert.equal(world.grantOf(second)?.placement, 'cpu');
         assert.equal(world.loop.state.requests.get(second)?.suspectOf, null);

@@ -6,6 +6,7 @@ import type { InstanceId } from '../../../core/request.ts';
 import type { Clock } from '../../../ports.ts';
 import { type Lane, openLane } from './lane.ts';
 import type { Target } from './options.ts';
+import type { PromptLoad } from './prompt-load.ts';
 
 export interface Connections {
   /** A free connection unless `fresh`, else a new one; undefined: no such instance. */
@@ -20,6 +21,8 @@ export interface Taken {
   /** Canonical name of the instance's model. */
   readonly model: string;
   readonly profile: string;
+  /** What the instance has to read; the same object for all its attempts. */
+  readonly prompts: PromptLoad;
 }
 
 interface Free {
@@ -31,6 +34,7 @@ interface Free {
 
 interface Entry {
   readonly target: Target;
+  readonly prompts: PromptLoad;
   /** The last used last. */
   readonly free: Free[];
   readonly all: Lane[];
@@ -54,7 +58,7 @@ export function connections(
     if (known !== undefined) return known;
     const target = targetOf(instance);
     if (target === undefined) return undefined;
-    const entry = { target, free: [], all: [] };
+    const entry = { target, prompts: { tokens: 0 }, free: [], all: [] };
     entries.set(instance, entry);
     return entry;
   }
@@ -108,7 +112,7 @@ export function connections(
       if (entry === undefined) return undefined;
       const lane = (fresh ? undefined : reuse(entry)) ?? open(entry);
       const { model, profile } = entry.target;
-      return { lane, model, profile };
+      return { lane, model, profile, prompts: entry.prompts };
     },
     close,
     closeAll() {

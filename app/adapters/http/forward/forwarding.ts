@@ -7,6 +7,7 @@ import { firstContentMs } from './budget.ts';
 import type { Call, Shared } from './call.ts';
 import type { Taken } from './connections.ts';
 import { parseObject } from './judge.ts';
+import { type ReadPrompt, readPrompt } from './prompt-load.ts';
 import { receiverFor } from './receivers.ts';
 import { renameModel } from './rename.ts';
 import type { Transcript } from './resume/transcript.ts';
@@ -44,9 +45,10 @@ export function attemptWatch(forwarding: Forwarding, firstMs: number, clientDead
 export function progressTo(
   forwarding: Forwarding,
   deadlines: Watch,
+  prompt: ReadPrompt,
   estimate: number,
 ): (data: string) => void {
-  return (data) => deadlines.expectFirst(budget(forwarding, tokensLeft(data) ?? estimate));
+  return (data) => deadlines.expectFirst(budget(forwarding, prompt, tokensLeft(data) ?? estimate));
 }
 
 /**
@@ -58,7 +60,8 @@ export function prepare(forwarding: Forwarding, transcript: Transcript | null): 
   const { protocol, fields, body } = call;
   const estimate = body.length / BYTES_PER_TOKEN;
   const clientDeadline = call.receivedAt + (call.deadlineMs ?? Number.POSITIVE_INFINITY);
-  const deadlines = attemptWatch(forwarding, budget(forwarding, estimate), clientDeadline);
+  const prompt = readPrompt(taken.prompts, fields.textBytes / BYTES_PER_TOKEN);
+  const deadlines = attemptWatch(forwarding, budget(forwarding, prompt, estimate), clientDeadline);
   const progress = streams && protocol.progress && fields.progressFree;
   return newAttempt({
     lane: taken.lane,
@@ -68,24 +71,29 @@ export function prepare(forwarding: Forwarding, transcript: Transcript | null): 
       answer,
       judge: protocol.judge,
       rename: renameModel(taken.model, fields.model),
-      onProgress: progress ? progressTo(forwarding, deadlines, estimate) : null,
+      onProgress: progress ? progressTo(forwarding, deadlines, prompt, estimate) : null,
       transcript,
     }),
     full: answer.full,
-    watch: deadlines,
+    watch: prompt.until(deadlines),
     onBegin: forwarding.begun,
     onEnd: forwarding.ended,
   });
 }
 
-/** Milliseconds until the first content of an answer to so many prompt tokens. */
-export function budget({ shared, call, streams, grant }: Forwarding, promptTokens: number): number {
+/** Milliseconds until the first content of an answer, where so many tokens of its prompt are to be read. */
+export function budget(
+  { shared, call, streams, grant }: Forwarding,
+  prompt: ReadPrompt,
+  promptTokens: number,
+): number {
   const wholeText = !streams && call.protocol.generates;
   return firstContentMs({
     setting: call.settings.firstToken,
     placement: grant.placement,
     speed: shared.options.speedOf(grant.instance),
     promptTokens,
+    aheadTokens: prompt.ahead(),
     tokens: wholeText ? (call.fields.maxTokens ?? UNLIMITED_TOKENS) : 0,
   });
 }

@@ -21,6 +21,7 @@ test('the first-content deadline is that of its table', () => {
       placement: 'gpu',
       speed: UNKNOWN,
       promptTokens: 900,
+      aheadTokens: 0,
       tokens: 0,
       ...more,
     });
@@ -29,6 +30,8 @@ test('the first-content deadline is that of its table', () => {
   assert.equal(of({ speed: { prompt: 1000, generation: 10 } }), 30_000);
   assert.equal(of({ speed }), 90_000);
   assert.equal(of({ speed, tokens: 100 }), 120_000);
+  assert.equal(of({ speed, aheadTokens: 900 }), 180_000);
+  assert.equal(of({ speed: { prompt: 1000, generation: 10 }, aheadTokens: 900 }), 32_700);
   assert.equal(of({ placement: 'split', speed }), 90_000);
   assert.equal(of({ placement: 'cpu' }), Number.POSITIVE_INFINITY);
   assert.equal(of({ placement: 'cpu', setting: 2000 }), 2000);

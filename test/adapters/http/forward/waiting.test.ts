@@ -9,6 +9,7 @@ import {
   failing,
   fakeLlama,
   resetAtOnce,
+  SSE_HEAD,
   silent,
   stream,
   whole,
@@ -290,6 +291,33 @@ test('learned speeds shorten the deadline of the next request', async () => {
   clock.advance(1);
   assert.deepEqual(bench.tickets[1]?.outcomes, [failed('first_token_deadline', 'nothing')]);
   await (await sent.reply).end;
+});
+
+test('a prompt that other ones come before has their time too, until they are read', async () => {
+  gpu.behave(stream(CHAT_STREAM));
+  const { bench, clock } = await home({ settings: { keepaliveMs: 1e9 }, onFailure: () => tooLate });
+  await ask(bench.url + PATH, CHAT);
+  gpu.behave(silent);
+  const n = gpu.arrivals.length;
+  const large = { ...CHAT, messages: [{ role: 'user', content: 'long '.repeat(60_000) }] };
+  const first = post(bench.url + PATH, large);
+  const reading = await gpu.arrival(n);
+  const second = post(bench.url + PATH, CHAT);
+  await gpu.arrival(n + 1);
+  clock.advance(30_000);
+  assert.deepEqual(bench.tickets[2]?.outcomes, [], 'it waits for the long one');
+  reading.head(200, SSE_HEAD);
+  await deliver(reading, clock, chat.role + chat.text('a'));
+  second.leave();
+  await bench.ended(1);
+  const third = post(bench.url + PATH, CHAT);
+  await gpu.arrival(n + 2);
+  clock.advance(29_999);
+  assert.deepEqual(bench.tickets[3]?.outcomes, []);
+  clock.advance(1);
+  assert.deepEqual(bench.tickets[3]?.outcomes, [failed('first_token_deadline', 'nothing')]);
+  await (await third.reply).end;
+  first.leave();
 });
 
 for (const [what, behaviour] of [

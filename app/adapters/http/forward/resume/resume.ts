@@ -9,6 +9,7 @@ import { askForProgress } from '../body.ts';
 import { attemptWatch, BYTES_PER_TOKEN, budget, type Forwarding, progressTo } from '../forwarding.ts';
 import { type Json, parseObject } from '../judge.ts';
 import type { Lane } from '../lane.ts';
+import { readPrompt } from '../prompt-load.ts';
 import { errorReceiver, nothingReceived, type Receiver } from '../receiver.ts';
 import { backendHead } from '../receivers.ts';
 import type { ResponseHead } from '../response-parser.ts';
@@ -90,7 +91,8 @@ export function prepareResume(forwarding: Forwarding, transcript: Transcript, ju
     const bytes = askForProgress(Buffer.from(JSON.stringify({ ...continued, return_progress: undefined })));
     const seam: Seam = { identity: transcript.now.identity ?? {}, tokens };
     const estimate = bytes.length / BYTES_PER_TOKEN;
-    const onProgress = progressTo(forwarding, deadlines, estimate);
+    const prompt = readPrompt(forwarding.taken.prompts, call.fields.textBytes / BYTES_PER_TOKEN);
+    const onProgress = progressTo(forwarding, deadlines, prompt, estimate);
     const receive = (head: ResponseHead): Receiver =>
       receiverOf(head, () =>
         seamReceiver({
@@ -103,14 +105,14 @@ export function prepareResume(forwarding: Forwarding, transcript: Transcript, ju
           onProgress,
         }),
       );
-    deadlines.expectFirst(budget(forwarding, estimate));
+    deadlines.expectFirst(budget(forwarding, prompt, estimate));
     sent = newAttempt({
       lane,
       path: call.path,
       body: bytes,
       receive,
       full: answer.full,
-      watch: deadlines,
+      watch: prompt.until(deadlines),
       onBegin: forwarding.begun,
       onEnd: forwarding.ended,
     });
