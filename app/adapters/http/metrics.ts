@@ -11,7 +11,7 @@ import { processMetrics } from './metrics/process.ts';
 import { stateMetrics } from './metrics/state.ts';
 
 export interface Metrics {
-  /** Counts one attempt with its speeds. */
+  /** Counts one attempt that was answered whole, with its speeds. */
   readonly attempt: (measurement: AttemptMeasurement) => void;
   /** Counts one ended request. */
   readonly request: (measurement: RequestMeasurement) => void;
@@ -87,7 +87,7 @@ function edgeMetrics(
     registers,
   });
   const queued = histogram('queue_seconds', 'How long requests waited for an instance.', SHORT_SECONDS);
-  const attempts = counter('attempts_total', 'Forwardings of requests to instances.');
+  const attempts = counter('attempts_total', 'Forwardings of requests that instances answered whole.');
   const promptTokens = counter('prompt_tokens_total', 'Tokens of prompts that instances read.');
   const tokens = counter('generated_tokens_total', 'Tokens that instances wrote.');
   const firstToken = histogram(
