@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { View } from '../../app/core/view.ts';
 import { check, type Verdict } from './check/check.ts';
 import type { Finding } from './check/finding.ts';
+import { memoryStays } from './check/memory.ts';
 import { checkSeams, type SeamCounts } from './check/seams.ts';
 import { busySlots } from './check/slots.ts';
 import { type Crowd, startCrowd } from './clients/crowd.ts';
@@ -125,7 +126,13 @@ async function runIn(
   const verdict = check(evidence);
   stage('seams');
   const seams = await checkSeams(controller, transcripts, performance.now() + SEAMS_MS);
-  const findings = [...verdict.findings, ...leftOver(last), ...busy, ...seams.findings];
+  const findings = [
+    ...verdict.findings,
+    ...leftOver(last),
+    ...busy,
+    ...seams.findings,
+    ...memoryStays(samples),
+  ];
   if (seams.compared === 0 && options.minutes >= SURE_OF_SEAMS_MINUTES) {
     findings.push({ rule: 'seams are compared', request: '', what: `none of ${seams.met} was` });
   }

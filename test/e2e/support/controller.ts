@@ -12,10 +12,10 @@ import { stringify } from 'yaml';
 import type { Fact, FactType } from '../../../app/core/facts.ts';
 import type { View } from '../../../app/core/view.ts';
 import { type Bench, ensureBench } from '../../home/bench.ts';
+import { PROGRAM } from '../../support/program.ts';
 import { type Following, follow } from './events.ts';
 
 const INSTANCES = ['--filter', 'label=io.llamastead.role=instance'];
-const MAIN = join(import.meta.dirname, '../../../app/main.ts');
 
 export interface Controller {
   readonly bench: Bench;
@@ -78,7 +78,9 @@ export async function startController(
     (await docker('ps', '-a', ...ours, ...more, '--format', '{{.Names}}')).split('\n').filter(Boolean);
 
   async function start(): Promise<void> {
-    child = spawn(process.execPath, [MAIN, 'serve', '--config', file], { stdio: ['ignore', 'pipe', 'pipe'] });
+    child = spawn(process.execPath, [...PROGRAM, 'serve', '--config', file], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const running = child;
     const ready = new Promise<void>((resolve, reject) => {
       const read = (chunk: Buffer): void => {
