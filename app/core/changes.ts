@@ -132,6 +132,13 @@ export type Change =
       readonly placement: Placement;
       readonly recovery: Recovery;
     }
+  /** Null: the engine answered one. */
+  | {
+      readonly type: 'start_unanswered';
+      readonly model: string;
+      readonly placement: Placement;
+      readonly since: number | null;
+    }
   // Memory.
   | { readonly type: 'host_known'; readonly memory: HostMemory; readonly at: number }
   | { readonly type: 'sampling'; readonly on: boolean }

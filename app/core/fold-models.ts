@@ -27,6 +27,7 @@ export const modelFolds: Pick<
   | 'overflow_set'
   | 'outage_set'
   | 'outage_ended'
+  | 'start_unanswered'
   | 'reduction_set'
   | 'host_known'
   | 'sampling'
@@ -85,6 +86,11 @@ export const modelFolds: Pick<
     const { outages, recovered } = modelOf(state, model);
     outages.delete(placement);
     recovered.set(placement, recovery);
+  },
+  start_unanswered: (state, { model, placement, since }) => {
+    const { unanswered } = modelOf(state, model);
+    if (since === null) unanswered.delete(placement);
+    else unanswered.set(placement, since);
   },
   reduction_set: (state, { hash, reduction }) => {
     const held = new Map(state.reductions);
@@ -177,6 +183,7 @@ function newModelState(name: string): ModelState {
     resting: false,
     outages: new Map(),
     recovered: new Map(),
+    unanswered: new Map(),
     lastUsed: null,
     lastError: null,
     standby: NO_STANDBY,

@@ -1,6 +1,7 @@
 /** Decisions about what an engine shows: reachable or not, and which containers of ours it holds. */
 import { deviceCame } from './cause-gone.ts';
 import type { Decision } from './changes.ts';
+import { givenUpAt } from './engine-away.ts';
 import type { ObservedContainer } from './inputs.ts';
 import type { Instance } from './instance.ts';
 import { profileOf } from './placement.ts';
@@ -34,11 +35,29 @@ export function onUnreachable(out: Decision, state: State, engine: string, probl
   out.changes.push({ type: 'engine_set', engine, observed: false, problem, lostAt });
 }
 
-/** A start could not reach it, and nothing else told so yet: nothing is begun there until it is observed again. */
-export function onStartUnanswered(out: Decision, state: State, engine: string, now: Now): void {
+/**
+ * A start could not reach it, and nothing else told so yet: nothing is begun there until it is observed again. That is
+ * none of the placement's failures, since the engine may just be restarted. Where none of its starts is answered for as
+ * long as an engine is waited for, it may be what the engine chokes on: a GPU that hangs, say.
+ */
+export function onStartUnanswered(
+  out: Decision,
+  state: State,
+  { model, placement, profile: { engine }, createdAt }: Instance,
+  now: Now,
+): 'forgiven' | 'failure' {
   const known = state.engines.get(engine);
   const lostAt = known?.lostAt ?? now.mono;
   out.changes.push({ type: 'engine_set', engine, observed: false, problem: known?.problem ?? null, lostAt });
+  const first = state.models.get(model)?.unanswered.get(placement) ?? createdAt;
+  const isOver = now.mono >= givenUpAt(first);
+  out.changes.push({ type: 'start_unanswered', model, placement, since: isOver ? null : first });
+  return isOver ? 'failure' : 'forgiven';
+}
+
+export function onStartAnswered(out: Decision, state: State, { model, placement }: Instance): void {
+  if (!state.models.get(model)?.unanswered.has(placement)) return;
+  out.changes.push({ type: 'start_unanswered', model, placement, since: null });
 }
 
 /** The sure truth: adopts what a former run left, removes leftovers, and finds instances that vanished. */

@@ -4,7 +4,7 @@ import type { Decision } from './changes.ts';
 import { isDrilled, waitsForDrill } from './drill.ts';
 import type { Measured } from './inputs.ts';
 import { about, type Instance } from './instance.ts';
-import { onStartUnanswered } from './on-engine.ts';
+import { onStartAnswered, onStartUnanswered } from './on-engine.ts';
 import { problemKey } from './problem.ts';
 import { reasonOfExit } from './reason.ts';
 import { remove } from './removal.ts';
@@ -35,6 +35,7 @@ export function onReady(
   out.changes.push({ type: 'model_error', model: instance.model, error: null });
   out.changes.push({ type: 'wanted_set', model: instance.model, wanted: null });
   if (adopted) return;
+  onStartAnswered(out, state, instance);
   const seconds = seconds3(now.mono - instance.phase.since);
   out.changes.push({ type: 'load_timed', model: instance.model, placement: instance.placement, seconds });
   if (instance.placement === 'cpu') {
@@ -82,9 +83,8 @@ export function onStartFailed(
   if (instance.phase.adopted || state.models.get(instance.model) === undefined) return;
   out.facts.push({ type: 'load_failed', ...about(instance), reason, ...(detail === null ? {} : { detail }) });
   if (evidence.engineAway) {
-    onStartUnanswered(out, state, instance.profile.engine, now);
-    return;
-  }
+    if (onStartUnanswered(out, state, instance, now) === 'forgiven') return;
+  } else onStartAnswered(out, state, instance);
   if (raiseLimit(out, state, instance, reason)) return;
   beginOutage(out, state, instance, reason, detail, now);
   blame(out, state, instance, reason, detail);

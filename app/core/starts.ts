@@ -28,6 +28,8 @@ export type GiveWay = 'anyone' | 'nobody' | { readonly only: string };
 
 type Preparation =
   | { readonly kind: 'coming' }
+  /** Its engine is, and may be back soon. */
+  | { readonly kind: 'away' }
   | { readonly kind: 'short'; readonly fit: Fit }
   | { readonly kind: 'impossible'; readonly problem: Problem };
 
@@ -41,6 +43,7 @@ export function pursue(
 ): Pursuit {
   const shortages: Shortage[] = [];
   const problems: Problem[] = [];
+  let isAwaited = false;
   for (const placement of order) {
     const prepared = prepare(out, state, model, placement, 'anyone', now);
     if (prepared.kind === 'coming') {
@@ -48,9 +51,10 @@ export function pursue(
       return { kind: 'coming' };
     }
     if (prepared.kind === 'short') shortages.push({ placement, fit: prepared.fit });
-    else problems.push(prepared.problem);
+    else if (prepared.kind === 'impossible') problems.push(prepared.problem);
+    else isAwaited = true;
   }
-  return { kind: 'none', shortages, problems };
+  return isAwaited ? { kind: 'coming' } : { kind: 'none', shortages, problems };
 }
 
 /** One placement: what is missing for it is begun; when all is there, its instance is started. */
@@ -70,8 +74,8 @@ export function prepare(
     return { kind: 'coming' };
   }
   const engine = state.engines.get(profile.engine);
-  if (engine?.problem && !isExpected(engine, now.mono))
-    return { kind: 'impossible', problem: engine.problem };
+  if (engine !== undefined && isExpected(engine, now.mono)) return { kind: 'away' };
+  if (engine?.problem) return { kind: 'impossible', problem: engine.problem };
   if (engine === undefined || !engine.observed) return { kind: 'coming' };
   const need = needFor(out, state, model, profile);
   if (!('ram' in need)) return need;

@@ -41,6 +41,8 @@ export interface ModelState {
   readonly outages: Map<Placement, Outage>;
   /** Placements that came back from an outage: a failure soon after goes on where the outage ended. */
   readonly recovered: Map<Placement, Recovery>;
+  /** Since when the engine gives no answer to its starts: of the first one in a row (monotonic ms). */
+  readonly unanswered: Map<Placement, number>;
   /** Wall time of the last grant. */
   lastUsed: number | null;
   lastError: string | null;

@@ -91,3 +91,28 @@ test('an engine that was never there is told at once', () => {
   world.submit({ type: 'engine_unreachable', engine: 'remote', problem: PROBLEM });
   assert.equal(world.refusalOf(world.request())?.code, 'preparing');
 });
+
+test('a placement whose starts are never answered while the engine is seen gives way to the next one', () => {
+  const world = makeWorld({
+    policy: policy([model('chat')], { failover: { resume: 'never', returnAfterMs: 30_000 } }),
+    startFails: ({ profile: { placement } }) => (placement === 'gpu' ? NOT_ASKED : null),
+  });
+  const request = world.request({ deadlineMs: 200_000 });
+  for (let seen = 0; seen < 90 && !isServed(world, request); seen += 1) {
+    world.advance(1_000);
+    world.submit({ type: 'containers_observed', engine: 'local', containers: [] });
+  }
+  assert.equal(world.grantOf(request)?.placement, 'cpu');
+  assert.equal(world.loop.state.models.get('chat')?.outages.get('gpu')?.reason, 'connection_lost');
+});
+
+test('an engine that is away holds up nobody whom another one can serve', () => {
+  const gpu = { ...profile('chat', 'gpu'), engine: 'tower' };
+  const world = makeWorld({
+    policy: policy([model('chat', { profiles: { gpu, cpu: profile('chat', 'cpu') } })]),
+  });
+  world.submit({ type: 'engine_reachable', engine: 'tower' });
+  world.submit({ type: 'containers_observed', engine: 'tower', containers: [] });
+  world.submit({ type: 'engine_unreachable', engine: 'tower', problem: PROBLEM });
+  assert.equal(world.grantOf(world.request({ deadlineMs: 30_000 }))?.placement, 'cpu');
+});
