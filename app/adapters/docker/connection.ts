@@ -13,8 +13,8 @@ const FIRST_RETRY = 250;
 export interface ConnectionParts {
   readonly clock: Clock;
   readonly retryMax: number;
-  /** Connects and makes all ready; resolves to a promise that settles when the stream ends. */
-  readonly connect: (signal: AbortSignal) => Promise<{ readonly ended: Promise<void> }>;
+  /** Connects and makes all ready; resolves to a promise that settles when the stream ends. `back`: it answers again. */
+  readonly connect: (signal: AbortSignal, back: () => void) => Promise<{ readonly ended: Promise<void> }>;
   readonly problem: (error: AppError) => Problem;
   readonly lost: (problem: Problem) => void;
 }
@@ -32,16 +32,18 @@ export function connection({ clock, retryMax, connect, problem, lost }: Connecti
   async function run(tried: () => void): Promise<void> {
     let wait = 0;
     let told: string | undefined;
+    const back = (): void => {
+      told = undefined;
+    };
     while (!closing.signal.aborted) {
       try {
-        const { ended } = await connect(closing.signal);
-        told = undefined;
+        const { ended } = await connect(closing.signal, back);
         wait = 0;
         tried();
         await ended;
       } catch (thrown) {
         const seen = problem(dockerError(thrown));
-        // The same trouble is told once.
+        // The same trouble is told once, until it answers again.
         if (told !== seen.code && !closing.signal.aborted) lost(seen);
         told = seen.code;
         tried();

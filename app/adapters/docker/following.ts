@@ -111,7 +111,7 @@ export function following(
     }
   }
 
-  async function connect(signal: AbortSignal): Promise<{ ended: Promise<void> }> {
+  async function connect(signal: AbortSignal, back: () => void): Promise<{ ended: Promise<void> }> {
     const facts = await api.connect();
     connected(facts, await whoAmI(api, await ownMountinfo(options.mountinfo ?? MOUNTINFO)));
     const stream = await api.events(`${LABELS.owner}=${owner.owner}`, cursor.since());
@@ -127,12 +127,14 @@ export function following(
     });
     try {
       await context.presence.claim();
-      if (!reached) report({ type: 'engine_reachable', engine: owner.engine });
-      reached = true;
       checkModels();
       await holderMade();
       await context.presence.confirm();
       await tellLeftovers();
+      // Not before: one that refuses what it is needed for would seem to be well.
+      if (!reached) report({ type: 'engine_reachable', engine: owner.engine });
+      reached = true;
+      back();
       await observed();
     } catch (thrown) {
       stop();

@@ -98,6 +98,40 @@ test('a start that gets no answer says so, and the engine is told lost though it
   assert.equal((await it.home.containers.start(planFor(it.engine, 'i2'))).ok, true);
 });
 
+/** All calls, and the last one that is needed to make use of an engine again. */
+const [ANY, OBSERVATION] = [/./, /\/containers\/json\?.*\.owner/];
+
+async function lose(it: Bench): Promise<void> {
+  await it.home.containers.open(it.home.reports.add);
+  const lost = it.home.reports.next('engine_unreachable');
+  it.fake.breaks = ANY;
+  it.fake.cutEvents();
+  await lost;
+}
+
+test('an engine that answered for a moment and went away with the same trouble is told lost again', async (t) => {
+  const it = await bench(t);
+  await lose(it);
+  const reached = it.home.reports.next('engine_reachable', () => true, 'fresh');
+  const lostAgain = it.home.reports.next('engine_unreachable', () => true, 'fresh');
+  it.fake.breaks = OBSERVATION;
+  await reached;
+  await lostAgain;
+});
+
+test('an engine that refuses a part of what it is needed for is not told back', async (t) => {
+  const it = await bench(t);
+  await lose(it);
+  const told = () => it.home.reports.all.filter(({ type }) => type === 'engine_reachable').length;
+  const before = told();
+  it.fake.breaks = /\/networks/;
+  for (let tries = 0; tries < 2; tries += 1) await it.fake.asked(/\/networks/);
+  assert.equal(told(), before);
+  const reached = it.home.reports.next('engine_reachable', () => true, 'fresh');
+  it.fake.breaks = null;
+  await reached;
+});
+
 test('a broken event stream is followed again from its last event', async (t) => {
   const it = await bench(t);
   const id = await running(it);
