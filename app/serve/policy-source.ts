@@ -136,9 +136,11 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
   };
 }
 
-/** An integrated one that nobody named is only offered. */
+/** An integrated one that nobody named is only offered; where some are named, one of no such kind is not used. */
 function cameInUse(came: readonly DetectedGpu[], { gpus }: Config): readonly Gpu[] {
-  return came.filter(({ use }) => gpus !== 'auto' || use === 'on').map(({ gpu }) => gpu);
+  const isNamed = ({ kind }: Gpu): boolean =>
+    gpus !== 'auto' && gpus.some((named) => [kind, 'vulkan'].includes(named.kind) || kind === 'vulkan');
+  return came.filter(({ use, gpu }) => (gpus === 'auto' ? use === 'on' : isNamed(gpu))).map(({ gpu }) => gpu);
 }
 
 function sameText(a: LoadedConfig, b: LoadedConfig): boolean {

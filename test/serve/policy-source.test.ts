@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { detectGpus } from '../../app/adapters/host/gpus.ts';
 import { parseConfig } from '../../app/config.ts';
 import type { DetectedGpu } from '../../app/core/gpu-detection.ts';
@@ -95,7 +95,8 @@ test('a changed setting comes with the policy that it made, once', async () => {
   assert.equal(made[0]?.policy.queue.depth, 5);
 });
 
-test('a graphics card whose driver is loaded later is used, told once, and its problem is gone', async (t) => {
+/** A machine with an NVIDIA card whose driver is not loaded yet. */
+async function withoutDriver(t: TestContext) {
   const root = await temporaryFolder(t);
   const slot = join(root, 'sys/bus/pci/devices/0000:01:00.0');
   await mkdir(slot, { recursive: true });
@@ -104,12 +105,34 @@ test('a graphics card whose driver is loaded later is used, told once, and its p
   await write('vendor', '0x10de');
   await write('device', '0x2504');
   const sources = { sys: join(root, 'sys'), proc: join(root, 'proc') };
-  const { source, inputs } = await home(null, [], () => detectGpus(sources));
+  return { detect: () => detectGpus(sources), loadDriver: () => write('uevent', 'DRIVER=nvidia') };
+}
+
+test('a graphics card that came is told only where the configuration may use it', async (t) => {
+  for (const [gpus, told] of [
+    ['[]', 0],
+    ['[{name: card, kind: intel}]', 0],
+    ['[{name: card, kind: nvidia}]', 1],
+    ['[{name: card, kind: vulkan}]', 1],
+    ['auto', 1],
+  ] as const) {
+    const { detect, loadDriver } = await withoutDriver(t);
+    const { source, inputs } = await home(`gpus: ${gpus}`, [], detect);
+    await loadDriver();
+    await source.rescan();
+    const came = inputs.flatMap((each) => (each.type === 'configured' ? (each.gpus ?? []) : []));
+    assert.equal(came.length, told, gpus);
+  }
+});
+
+test('a graphics card whose driver is loaded later is used, told once, and its problem is gone', async (t) => {
+  const { detect, loadDriver } = await withoutDriver(t);
+  const { source, inputs } = await home(null, [], detect);
   const missing = 'gpu_driver_missing::0000:01:00.0';
   const seen = inputs.flatMap((each) => (each.type === 'problem_seen' ? [problemKey(each.problem)] : []));
   assert.deepEqual(seen, [missing]);
   await source.rescan();
-  await write('uevent', 'DRIVER=nvidia');
+  await loadDriver();
   await source.rescan();
   await source.rescan();
   const made = inputs.flatMap((each) => (each.type === 'configured' ? [each] : []));
