@@ -30,8 +30,8 @@ export interface Exchange {
   backendMs: number | null;
   /** What the answer's head said; null: it is not sent. */
   told: AnswerFacts | null;
-  /** The last comment about a changed placement. */
-  announced: string;
+  /** The last grant that a comment told; null: none did. */
+  announced: Grant | null;
   over: boolean;
 }
 

@@ -38,7 +38,7 @@ export function exchange(shared: Shared, call: Call): void {
     kept: null,
     backendMs: null,
     told: null,
-    announced: '',
+    announced: null,
     over: false,
   };
   beat(x);
@@ -129,15 +129,15 @@ function granted(x: Exchange, grant: Grant): void {
 
 /** The client has a head, and the answer will come from elsewhere than it says, or than a comment said since. */
 function hasMoved({ told, announced }: Exchange, { attempt, placement }: Grant): boolean {
+  if (announced !== null) return announced.attempt !== attempt || announced.placement !== placement;
   if (told === null) return false;
-  return attempt > 1 || announced !== '' || (told.placement !== null && told.placement !== placement);
+  if (told.placement === null) return attempt > 1;
+  return told.attempts !== attempt || told.placement !== placement;
 }
 
-/** Once, also where the instance was not ready and the grant comes again. */
 function announce(x: Exchange, grant: Grant): void {
-  const text = changedPlacement(grant);
-  if (text !== x.announced) x.answer.comment(text);
-  x.announced = text;
+  x.answer.comment(changedPlacement(grant));
+  x.announced = grant;
 }
 
 function changedPlacement({ attempt, placement, reason }: Grant): string {

@@ -202,6 +202,29 @@ test('a head that named an instance which never had the request is put right, ea
   assert.equal(reply.text(), `: keepalive\n\n${comments.join('')}${CHAT_STREAM.join('')}`);
 });
 
+test('a head that named the second attempt is not told again where that is granted again', async () => {
+  const failures = [0, 1].map(() => Promise.withResolvers<void>());
+  const { bench, clock } = await home({
+    onFailure: ({ outcomes }) => {
+      failures[outcomes.length - 1]?.resolve();
+      return outcomes.length === 1 ? { do: 'grant', instance: 1, reason: 'compute_error' } : { do: 'wait' };
+    },
+  });
+  gpu.behave(failing(500, 'Compute error.'));
+  cpu.behave(failing(503, 'Loading model'));
+  const sent = post(bench.url + PATH, CHAT);
+  const ticket = await bench.ticket(0);
+  await failures[1]?.promise;
+  clock.advance(10_000);
+  const reply = await sent.reply;
+  assert.equal(reply.headers['llamastead-placement'], 'cpu');
+  assert.equal(reply.headers['llamastead-attempts'], '2');
+  cpu.behave(stream(CHAT_STREAM));
+  ticket.obey({ do: 'grant', instance: 1, fresh: true, reason: 'compute_error' });
+  await reply.end;
+  assert.equal(reply.text(), `: keepalive\n\n${CHAT_STREAM.join('')}`);
+});
+
 test('a stream whose instance answered with an error goes on telling that it waits', async () => {
   for (const behaviour of [failing(503, 'Loading model'), failing(500, 'Compute error.')]) {
     gpu.behave(behaviour);
