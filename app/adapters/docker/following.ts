@@ -48,11 +48,15 @@ export function following(
   const { api, clock, holders, log, owner, registry, report, timing } = context;
   const deaths = makeDeaths(context);
   const cursor = eventCursor();
-  const nextObservation = alarm(clock, () => void observed().catch(unseen));
+  const nextObservation = alarm(clock, () => void observed().catch(() => endStream()));
   const told = new Set<ProblemCode>();
   let reached = false;
   /** The event stream is open. */
   let follows = false;
+  /**
+   * For an engine that cannot be looked at: its stream can outlive one that ends, and is no sign of life. It is connected
+   * to anew, or told lost.
+   */
   let endStream: () => void = () => undefined;
 
   function tellProblem(problem: Problem): void {
@@ -66,11 +70,6 @@ export function following(
 
   function doubt(): void {
     if (follows) nextObservation.arm(timing.doubt);
-  }
-
-  /** Its event stream can outlive an engine that ends, and is no sign of life: it is connected to anew, or told lost. */
-  function unseen(thrown: unknown): void {
-    if (isUnreachable(dockerError(thrown))) endStream();
   }
 
   async function observed(): Promise<void> {

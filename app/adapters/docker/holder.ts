@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { AppError } from '../../errors.ts';
 import type { DockerApi } from './api.ts';
 import { holderOptions } from './container-spec.ts';
-import { refusedWith } from './docker-error.ts';
+import { dockerError, isUnreachable, refusedWith } from './docker-error.ts';
 import type { Guarded } from './guarded.ts';
 import type { Owner } from './names.ts';
 import { LABELS, labelsFor } from './names.ts';
@@ -50,6 +50,7 @@ export function holders({ owner, image, api, change, log, network, taken }: Hold
   let current: Holder | undefined;
   let making: Promise<Holder> | undefined;
   let closed = false;
+  const toldHeld = new Set<string>();
 
   async function at(container: string): Promise<Holder | undefined> {
     const found = await api.inspect(container);
@@ -106,6 +107,15 @@ export function holders({ owner, image, api, change, log, network, taken }: Hold
     return api.list({ all: true, labels });
   }
 
+  /** An unused one that Docker does not let go is in nobody's way; it is tried again. */
+  function held(container: string, error: AppError): void {
+    if (isUnreachable(error)) throw error;
+    if (!toldHeld.has(container)) {
+      log.warn({ container, error: error.message }, 'an unused holder could not be removed');
+    }
+    toldHeld.add(container);
+  }
+
   return {
     at,
     current: () => current,
@@ -134,7 +144,7 @@ export function holders({ owner, image, api, change, log, network, taken }: Hold
       for (const { Id, Labels } of containers) {
         if (Labels[LABELS.role] !== 'holder' || Id === current?.container) continue;
         if (current === undefined || used.has(`container:${Id}`)) continue;
-        await change.remove(Id);
+        await change.remove(Id).catch((thrown: unknown) => held(Id, dockerError(thrown)));
       }
     },
     async removeAll() {

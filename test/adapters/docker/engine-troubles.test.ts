@@ -132,6 +132,20 @@ test('an engine that refuses a part of what it is needed for is not told back', 
   await reached;
 });
 
+test('an engine that refuses to be looked at after a start without an answer is told lost', {
+  timeout: 30_000,
+}, async (t) => {
+  const it = await bench(t, {}, { timing: { doubt: 20 } });
+  await it.home.containers.open(it.home.reports.add);
+  it.fake.breaks = /create/;
+  await it.home.containers.start(planFor(it.engine, 'i1'));
+  it.fake.refuses = OBSERVATION;
+  await it.home.reports.next('engine_unreachable');
+  const observed = it.home.reports.next('containers_observed', () => true, 'fresh');
+  it.fake.refuses = null;
+  await observed;
+});
+
 test('a broken event stream is followed again from its last event', async (t) => {
   const it = await bench(t);
   const id = await running(it);
@@ -330,6 +344,19 @@ test('holders without instances are cleared, those with instances stay', async (
   await second.containers.open(second.reports.add);
   assert.ok(!it.fake.engine.containers.has(spare.id));
   assert.equal((await it.home.own()).length, 2);
+});
+
+test('a holder that cannot be removed makes no engine unreachable', { timeout: 30_000 }, async (t) => {
+  const it = await bench(t);
+  const labels = { [LABELS.owner]: it.home.owner, [LABELS.role]: 'holder', [LABELS.engine]: 'local' };
+  await it.home.docker.createContainer({ Image: 'llama:cpu', Labels: labels });
+  it.fake.refuses = /^DELETE/;
+  await it.home.containers.open(it.home.reports.add);
+  assert.ok(it.home.reports.all.some(({ type }) => type === 'containers_observed'));
+  assert.deepEqual(
+    it.home.reports.all.filter(({ type }) => type === 'engine_unreachable'),
+    [],
+  );
 });
 
 test('nothing is left when the home closes while a holder is being made', async (t) => {

@@ -32,6 +32,8 @@ export interface FakeDocker {
   release(): void;
   /** Request lines that fit get no answer: their connection breaks. */
   breaks: RegExp | null;
+  /** Request lines that fit are refused with a 500. */
+  refuses: RegExp | null;
   /** Resolves when the next request line that fits has come. */
   asked(line: RegExp): Promise<void>;
   /** Ends every open event stream, as a proxy or a restart does. */
@@ -61,6 +63,10 @@ export async function fakeDocker(options: FakeDockerOptions): Promise<FakeDocker
     for (const [pattern, wake] of waiting) if (pattern.test(line)) wake();
     if (fake.breaks?.test(line) === true) {
       request.socket.destroy();
+      return;
+    }
+    if (fake.refuses?.test(line) === true) {
+      response.writeHead(500).end(JSON.stringify({ message: 'device or resource busy' }));
       return;
     }
     if (fake.delay?.test(line) === true) await gate.promise;
@@ -95,6 +101,7 @@ export async function fakeDocker(options: FakeDockerOptions): Promise<FakeDocker
   const fake: FakeDocker = {
     delay: null,
     breaks: null,
+    refuses: null,
     release() {
       fake.delay = null;
       gate.resolve();
