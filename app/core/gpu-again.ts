@@ -15,13 +15,22 @@ export interface LookedAgain {
  */
 export function lookedAgain(before: readonly DetectedGpu[], now: readonly DetectedGpu[]): LookedAgain {
   const usable = new Set(now.filter(isUsable).map(({ pci }) => pci));
-  if (before.every((gpu) => !isUsable(gpu) || usable.has(gpu.pci))) {
-    const well = new Set(before.filter((gpu) => isUsable(gpu) && gpu.problem === null).map(({ pci }) => pci));
-    return { detected: now, came: now.filter((gpu) => isUsable(gpu) && !well.has(gpu.pci)) };
-  }
-  const problems = new Map(now.map(({ pci, problem }) => [pci, problem]));
-  const detected = before.map((gpu) => ({ ...gpu, problem: problems.get(gpu.pci) ?? null }));
-  return { detected, came: [] };
+  const well = new Set(before.filter(isWell).map(({ pci }) => pci));
+  const isMissing = before.some((gpu) => isUsable(gpu) && !usable.has(gpu.pci));
+  const detected = isMissing ? held(before, now) : now;
+  return { detected, came: detected.filter((gpu) => isWell(gpu) && !well.has(gpu.pci)) };
+}
+
+function held(before: readonly DetectedGpu[], now: readonly DetectedGpu[]): readonly DetectedGpu[] {
+  const seen = new Map(now.map((gpu) => [gpu.pci, gpu]));
+  return before.map(({ away: _, ...gpu }) => {
+    const found = seen.get(gpu.pci);
+    return { ...gpu, problem: found?.problem ?? null, ...(found === undefined ? { away: true } : {}) };
+  });
+}
+
+function isWell(gpu: DetectedGpu): boolean {
+  return isUsable(gpu) && gpu.problem === null && gpu.away !== true;
 }
 
 function isUsable({ use }: DetectedGpu): boolean {

@@ -41,6 +41,8 @@ export interface DetectedGpu {
   /** The verdict in one plain sentence. */
   readonly why: string;
   readonly problem: Problem | null;
+  /** Not on the bus at the last look; known from one before. */
+  readonly away?: true;
 }
 
 const INTEL = 0x8086;

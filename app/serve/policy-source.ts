@@ -97,7 +97,15 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
     told = next;
   }
 
-  async function scan(): Promise<void> {
+  /** One after the other: one that takes long must not undo what a later one found. */
+  let looking: Promise<void> = Promise.resolve();
+  function scan(): Promise<void> {
+    const looked = looking.then(look);
+    looking = looked.catch(() => undefined);
+    return looked;
+  }
+
+  async function look(): Promise<void> {
     const found = await parts.modelFiles.scan();
     files = found.files;
     scanProblems = found.problems;

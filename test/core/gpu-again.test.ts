@@ -40,7 +40,12 @@ describe('a second look', () => {
   test('keeps a card that is away, and the numbers of the others; with what is wrong where it is known', () => {
     const before = judged(card(first), card(second));
     const gone = lookedAgain(before, judged(card(second)));
-    assert.deepEqual(gone, { detected: before, came: [] });
+    assert.deepEqual(devices(gone.detected), ['CUDA0', 'CUDA1']);
+    assert.deepEqual(gone.came, []);
+    assert.deepEqual(
+      lookedAgain(gone.detected, before).came.map(({ pci }) => pci),
+      [first],
+    );
     const unloaded = lookedAgain(before, judged(card(first, null), card(second)));
     assert.deepEqual(devices(unloaded.detected), ['CUDA0', 'CUDA1']);
     assert.deepEqual(
@@ -53,6 +58,17 @@ describe('a second look', () => {
       back.came.map(({ pci }) => pci),
       [first],
     );
+  });
+
+  test('tells one that is back though another one is still away', () => {
+    const before = judged(card(first), card(second));
+    const both = lookedAgain(before, []);
+    const back = lookedAgain(both.detected, judged(card(second)));
+    assert.deepEqual(
+      back.came.map(({ gpu }) => gpu.devices),
+      [['CUDA1']],
+    );
+    assert.deepEqual(lookedAgain(back.detected, judged(card(second))).came, []);
   });
 
   test('never forgets a card that was in use, and tells none that was', () => {
@@ -71,7 +87,7 @@ describe('a second look', () => {
           for (const { pci, problem } of again.came) {
             assert.equal(problem, null);
             const known = detected.find((gpu) => gpu.pci === pci);
-            assert.ok(known?.use !== 'on' || known.problem !== null);
+            assert.ok(known?.use !== 'on' || known.problem !== null || known.away);
           }
           detected = again.detected;
         }

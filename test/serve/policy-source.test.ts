@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { detectGpus } from '../../app/adapters/host/gpus.ts';
 import { parseConfig } from '../../app/config.ts';
 import type { DetectedGpu } from '../../app/core/gpu-detection.ts';
@@ -29,12 +30,13 @@ async function home(
   text: string | null = null,
   problems: readonly Problem[] = [],
   detectGpus: () => Promise<readonly DetectedGpu[]> = async () => [],
+  filesThere: () => Promise<readonly string[]> = async () => ['chat.gguf'],
 ) {
   const inputs: Input[] = [];
   const source = await policySource({
     loaded: load(text),
     settingsFile: memoryFile(),
-    modelFiles: { scan: async () => ({ files: [modelFile('chat.gguf')], problems }) },
+    modelFiles: { scan: async () => ({ files: (await filesThere()).map((file) => modelFile(file)), problems }) },
     detectGpus,
     cores: 4,
     submit: (input) => inputs.push(input),
@@ -149,6 +151,27 @@ test('a graphics card whose driver is loaded later is used, told once, and its p
   );
   const gone = inputs.flatMap((each) => (each.type === 'problem_gone' ? [problemKey(each)] : []));
   assert.deepEqual(gone, [missing]);
+});
+
+test('a look that took long does not undo what a later one found', async () => {
+  let there = ['chat.gguf'];
+  const slow = Promise.withResolvers<void>();
+  let looks = 0;
+  const { source, inputs } = await home(null, [], undefined, async () => {
+    const seen = there;
+    looks += 1;
+    if (looks === 2) await slow.promise;
+    return seen;
+  });
+  const first = source.rescan();
+  there = ['chat.gguf', 'new.gguf'];
+  const second = source.rescan();
+  // What waits for nothing is through by then.
+  await setImmediate();
+  slow.resolve();
+  await Promise.all([first, second]);
+  const last = inputs.findLast((each) => each.type === 'configured');
+  assert.deepEqual([...(last?.policy.models.keys() ?? [])], ['chat', 'new']);
 });
 
 test('each broken file is told, and so is each fault of a changed configuration', async () => {
