@@ -36,7 +36,9 @@ async function home(
   const source = await policySource({
     loaded: load(text),
     settingsFile: memoryFile(),
-    modelFiles: { scan: async () => ({ files: (await filesThere()).map((file) => modelFile(file)), problems }) },
+    modelFiles: {
+      scan: async () => ({ files: (await filesThere()).map((file) => modelFile(file)), problems }),
+    },
     detectGpus,
     cores: 4,
     submit: (input) => inputs.push(input),
