@@ -26,8 +26,6 @@ export const EVIDENCE_MS = 120_000;
 
 /** What the socket shows of a death: who was in flight, as far as this request is concerned. */
 export interface Death {
-  /** Nothing else was in flight. */
-  readonly alone: boolean;
   /** Deaths of instances on which it was alone, this one included, proved or not yet examined. */
   readonly aloneDeaths: number;
   /** It was in flight with others, or is a suspect from before. */
@@ -42,13 +40,13 @@ export function deathOf(
   failure: Failure,
 ): Death {
   const before = request.aloneDeaths + openDeaths(state, request.id);
-  const was = { alone: false, aloneDeaths: before, suspect: request.suspectOf !== null };
+  const was = { aloneDeaths: before, suspect: request.suspectOf !== null };
   if (failure.kind !== 'reset' || instance === undefined || isExcused(state, instance)) return was;
   const inFlight = instance.inFlight ?? [...instance.leases];
   if (inFlight.length > 1) return { ...was, suspect: true };
   // Docker's word can come before the socket's: then this death is counted already.
   const counted = instance.inFlight !== null;
-  return { alone: true, aloneDeaths: counted ? before : before + 1, suspect: was.suspect };
+  return { ...was, aloneDeaths: counted ? before : before + 1 };
 }
 
 /** Keeps who was in flight when the instance died; the first report of it counts. */
