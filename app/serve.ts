@@ -77,7 +77,14 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const { store, events } = state;
 
   let current = (): Config => config;
-  const { containers, arm } = engineContainers(config, () => current(), store.state().owner, clock, log);
+  const { containers, arm } = engineContainers(
+    config,
+    () => current(),
+    () => loop.state.policy,
+    store.state().owner,
+    clock,
+    log,
+  );
   const waiters = makeWaiters();
   const folder = folderParts(config.paths.models, log);
   const memory = hostMemory();

@@ -1,14 +1,16 @@
 /** The engines that can be used now, those on a local socket, and the containers on them. */
 import { dockerContainers, type EngineConfig, refuseSecond } from '../adapters/docker/containers.ts';
 import { type Config, resolveImages } from '../config.ts';
+import type { Policy } from '../core/types.ts';
 import { type FaultyStarts, faultyStarts } from '../inspect/drill/faulty-starts.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Containers, ContainersInput } from '../ports.ts';
 
-/** `owner`: the uuid in our label; `now`: the configuration after its last reload. */
+/** `owner`: the uuid in our label; `now`: the configuration after its last reload; `policy`: what came of it. */
 export function engineContainers(
   config: Config,
   now: () => Config,
+  policy: () => Policy | null,
   owner: string,
   clock: Clock,
   log: Log,
@@ -19,7 +21,11 @@ export function engineContainers(
     engines: engineSockets(config),
     images: () => {
       const images = resolveImages(now());
-      return { holder: images.cpu, all: Object.values(images) };
+      return {
+        holder: images.cpu,
+        all: Object.values(images),
+        used: (engine) => imagesOf(policy(), engine),
+      };
     },
     models: { here: config.paths.models, onHost: config.paths.modelsOnHost },
     network: config.network,
@@ -46,6 +52,11 @@ export async function openEngines(
     if (tried && input.type === 'engine_reachable') back();
   });
   tried = true;
+}
+
+function imagesOf(policy: Policy | null, engine: string): string[] {
+  const profiles = [...(policy?.models.values() ?? [])].flatMap(({ profiles }) => Object.values(profiles));
+  return [...new Set(profiles.filter((one) => one.engine === engine).map(({ image }) => image))];
 }
 
 function engineSockets(config: Config): Readonly<Record<string, EngineConfig>> {

@@ -83,6 +83,10 @@ function words(
 export function imageMissing(error: AppError, engine: string): Problem | null {
   const image = /no such image: (\S+)/i.exec(error.message)?.[1];
   if (image === undefined || error.details['status'] !== NOT_FOUND) return null;
+  return imageProblem(image, engine);
+}
+
+export function imageProblem(image: string, engine: string): Problem {
   return {
     code: 'image_missing',
     about: image,

@@ -77,6 +77,7 @@ export function following(
     await observe(context, deaths);
     if (told.has('leftovers_found')) await tellLeftovers();
     if (told.has('holder_failed')) await holderMade();
+    await context.images.check();
   }
 
   /** No instance can start without it, so its failure is told now; each start tries again. */

@@ -4,10 +4,14 @@
  */
 import type { Problem } from '../../core/types.ts';
 import type { Clock, ContainersInput } from '../../ports.ts';
+import { imageProblem } from './engine-problem.ts';
+import type { ConfiguredImages } from './options.ts';
 import { alarm } from './pause.ts';
 
 export interface MissingImages {
   tell(missing: Problem): void;
+  /** Tells of those in use that are not there, before a load needs them. Each is asked for until it was seen once. */
+  check(): Promise<void>;
   close(): void;
 }
 
@@ -17,8 +21,8 @@ export interface MissingImagesParts {
   readonly pause: number;
   /** Whether it is on the engine; throws Docker's error. */
   readonly has: (image: string) => Promise<boolean>;
-  /** Those of the present configuration. */
-  readonly wanted: () => readonly string[];
+  readonly engine: string;
+  readonly configured: () => ConfiguredImages;
   readonly report: (input: ContainersInput) => void;
   /** After some are missing no more. */
   readonly changed: () => void;
@@ -26,11 +30,12 @@ export interface MissingImagesParts {
 
 export function missingImages(parts: MissingImagesParts): MissingImages {
   const told = new Set<string>();
+  const seen = new Set<string>();
   let closed = false;
   const next = alarm(parts.clock, () => void look());
 
   async function isMissing(image: string): Promise<boolean> {
-    if (!parts.wanted().includes(image)) return false;
+    if (!parts.configured().all.includes(image)) return false;
     // An engine that cannot be asked says nothing.
     return !(await parts.has(image).catch(() => false));
   }
@@ -45,12 +50,23 @@ export function missingImages(parts: MissingImagesParts): MissingImages {
     if (told.size > 0 && !closed) next.arm(parts.pause);
   }
 
+  function tell(missing: Problem): void {
+    if (closed || missing.about === undefined) return;
+    if (told.size === 0) next.arm(parts.pause);
+    told.add(missing.about);
+    parts.report({ type: 'problem_seen', problem: missing });
+  }
+
   return {
-    tell(missing) {
-      if (closed || missing.about === undefined) return;
-      if (told.size === 0) next.arm(parts.pause);
-      told.add(missing.about);
-      parts.report({ type: 'problem_seen', problem: missing });
+    tell,
+    async check() {
+      for (const image of parts.configured().used(parts.engine)) {
+        if (seen.has(image) || told.has(image)) continue;
+        // An engine that cannot be asked says nothing.
+        const there = await parts.has(image).catch(() => null);
+        if (there === true) seen.add(image);
+        else if (there === false) tell(imageProblem(image, parts.engine));
+      }
     },
     close() {
       closed = true;

@@ -56,14 +56,23 @@ export const TIMING: Timing = {
   call: 30_000,
 };
 
+export interface ConfiguredImages {
+  /** The CPU llama image, of which only `sleep` is used. */
+  readonly holder: string;
+  /** What models may use. */
+  readonly all: readonly string[];
+  /** What the models of this machine do use on the engine. */
+  used(engine: string): readonly string[];
+}
+
 export interface DockerOptions {
   /** Name of this installation: the label `.instance`, part of the containers' names. */
   readonly home: string;
   /** Uuid kept in state: the label `.owner`. */
   readonly owner: string;
   readonly engines: Readonly<Record<string, EngineConfig>>;
-  /** As configured now. `holder`: the CPU llama image, of which only `sleep` is used; `all`: what models may use. */
-  readonly images: () => { readonly holder: string; readonly all: readonly string[] };
+  /** As configured now. */
+  readonly images: () => ConfiguredImages;
   readonly models: {
     /** The models folder as this process sees it. */
     readonly here: string;

@@ -266,9 +266,19 @@ test('a missing image of an instance is a problem beside the failed start, gone 
   assert.equal((await it.home.reports.next('problem_gone')).about, 'llama:vulkan');
 });
 
+test('a missing image of a model is a problem before anybody asks for the model', async (t) => {
+  const all = ['llama:cpu', 'llama:vulkan'];
+  const images = () => ({ holder: 'llama:cpu', all, used: () => all });
+  const it = await bench(t, { images: ['llama:cpu'] }, { images, timing: { image: 5 } });
+  await it.home.containers.open(it.home.reports.add);
+  assert.equal((await it.home.reports.next('problem_seen')).problem.about, 'llama:vulkan');
+  it.fake.engine.addImage('llama:vulkan');
+  assert.equal((await it.home.reports.next('problem_gone')).about, 'llama:vulkan');
+});
+
 test('an image that the configuration names no more is missed no more, and the holder is made from the new one', async (t) => {
   let holder = 'llama:wrong';
-  const images = () => ({ holder, all: [holder] });
+  const images = () => ({ holder, all: [holder], used: () => [] });
   const it = await bench(t, {}, { images, timing: { image: 5 } });
   await it.home.containers.open(it.home.reports.add);
   assert.equal((await it.home.reports.next('problem_seen')).problem.about, 'llama:wrong');

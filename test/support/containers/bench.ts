@@ -49,7 +49,7 @@ export function homeOn(
   const quiet = { debug() {}, info() {}, warn() {} };
   const containers = dockerContainers({
     engines: { local: { socket: engine.socket } },
-    images: () => ({ holder: engine.images.cpu, all: Object.values(engine.images) }),
+    images: () => ({ holder: engine.images.cpu, all: Object.values(engine.images), used: () => [] }),
     models: { here: engine.modelsFolder, onHost: 'auto' },
     network: 'auto',
     clock: systemClock,
