@@ -76,15 +76,8 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const state = await openStateFolder(config.paths.state, { clock, log, sink });
   const { store, events } = state;
 
-  let current = (): Config => config;
-  const { containers, arm } = engineContainers(
-    config,
-    () => current(),
-    () => loop.state.policy,
-    store.state().owner,
-    clock,
-    log,
-  );
+  const latest = { config: (): Config => config, policy: () => loop.state.policy };
+  const { containers, arm } = engineContainers(config, latest, store.state().owner, clock, log);
   const waiters = makeWaiters();
   const folder = folderParts(config.paths.models, log);
   const memory = hostMemory();
@@ -129,7 +122,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
     cores: availableParallelism(),
     submit,
   });
-  current = source.config;
+  latest.config = source.config;
   const rescan = quietly(log.logger, source.rescan);
   lookForGpus = seldom(clock, rescan);
 

@@ -6,11 +6,17 @@ import { type FaultyStarts, faultyStarts } from '../inspect/drill/faulty-starts.
 import type { Log } from '../log.ts';
 import type { Clock, Containers, ContainersInput } from '../ports.ts';
 
-/** `owner`: the uuid in our label; `now`: the configuration after its last reload; `policy`: what came of it. */
+export interface Latest {
+  /** After its last reload. */
+  config(): Config;
+  /** What came of it; null: nothing yet. */
+  policy(): Policy | null;
+}
+
+/** `owner`: the uuid in our label. */
 export function engineContainers(
   config: Config,
-  now: () => Config,
-  policy: () => Policy | null,
+  latest: Latest,
   owner: string,
   clock: Clock,
   log: Log,
@@ -20,11 +26,11 @@ export function engineContainers(
     owner,
     engines: engineSockets(config),
     images: () => {
-      const images = resolveImages(now());
+      const images = resolveImages(latest.config());
       return {
         holder: images.cpu,
         all: Object.values(images),
-        used: (engine) => imagesOf(policy(), engine),
+        used: (engine) => imagesOf(latest.policy(), engine),
       };
     },
     models: { here: config.paths.models, onHost: config.paths.modelsOnHost },

@@ -1,4 +1,5 @@
 /** Asks a llama-server itself for a text that a client already has from it. */
+import { request } from 'node:http';
 import { readEvents, textOf } from './stream.ts';
 
 export interface Server {
@@ -32,14 +33,24 @@ async function streamed(server: Server, body: unknown): Promise<string> {
   return textOf(readEvents(await post(server, '/v1/chat/completions', body)).events);
 }
 
-async function post({ url, key }: Server, path: string, body: unknown): Promise<string> {
-  const answer = await fetch(`${url}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(ANSWER_MS),
+/** On a connection of its own: a llama-server closes one after a stream, when the next request may be on its way. */
+function post({ url, key }: Server, path: string, body: unknown): Promise<string> {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  return new Promise((resolve, reject) => {
+    const asked = request(`${url}${path}`, { method: 'POST', agent: false, headers, signal }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8');
+      answer.on('data', (part: string) => {
+        text += part;
+      });
+      answer.on('error', reject);
+      answer.on('end', () => {
+        if (answer.statusCode === 200) resolve(text);
+        else reject(new Error(`${path}: ${answer.statusCode} ${text}`));
+      });
+    });
+    asked.on('error', reject);
+    asked.end(JSON.stringify(body));
   });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`);
-  return text;
 }

@@ -5,6 +5,7 @@
  * the arithmetic.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import type { Controller } from '../../e2e/support/controller.ts';
 import { oneSlot } from '../home.ts';
 import type { Transcript } from '../transcript.ts';
@@ -24,13 +25,13 @@ export interface SeamCounts {
   readonly findings: readonly Finding[];
 }
 
+const RULE = { rule: 'seams are compared', request: '' };
 const LOAD_MS = 60_000;
 const LOOK_MS = 1_000;
 
 /**
  * @param until milliseconds of `performance.now()`: what is not asked by then stays uncompared, as does what a
  *   placement that the strikes left out of service would say
- * @throws Error where a placement can not be asked
  */
 export async function checkSeams(
   home: Controller,
@@ -48,13 +49,18 @@ export async function checkSeams(
     if (first === undefined) continue;
     // Each group gets its part of the time that is left.
     const share = performance.now() + (until - performance.now()) / (groups.length - index);
-    const server = await loaded(home, first.model, first.placement, share);
-    if (server === null) continue;
-    for (const claim of group) {
-      if (performance.now() > share) break;
-      findings.push(...judge(claim, await textAgain(server, claim.transcript.body, claim.before)));
-      if (claim.before === '') begins += 1;
-      else compared += 1;
+    try {
+      const server = await loaded(home, first.model, first.placement, share);
+      if (server === null) continue;
+      for (const claim of group) {
+        if (performance.now() > share) break;
+        findings.push(...judge(claim, await textAgain(server, claim.transcript.body, claim.before)));
+        if (claim.before === '') begins += 1;
+        else compared += 1;
+      }
+    } catch (error) {
+      // A finding like others: what was found before has to be told too.
+      findings.push({ ...RULE, what: `${first.model} on the ${first.placement}: ${inspect(error)}` });
     }
   }
   return { met: all.filter(({ before }) => before !== '').length, compared, begins, findings };
