@@ -124,7 +124,7 @@ export async function coreEdge(
     settings: () => SETTINGS,
     catalog: () => gate.view().models,
     clock: systemClock,
-    metrics: { attempt() {}, request() {}, keyed() {} },
+    metrics: { attempt() {}, attemptFailed() {}, request() {}, keyed() {} },
     log: { debug() {} },
   });
   const server = createServer((req, res) => api.handler(req, res, () => res.destroy()));

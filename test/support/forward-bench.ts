@@ -26,6 +26,8 @@ export type Verdict =
   | { readonly do: 'pass_on' }
   | { readonly do: 'wait' };
 
+type FailedAttempt = Pick<AttemptMeasurement, 'model' | 'placement'>;
+
 export interface Ticket {
   readonly request: NewRequest;
   readonly outcomes: Outcome[];
@@ -66,6 +68,7 @@ export interface Bench {
   readonly api: ModelApi;
   readonly tickets: readonly Ticket[];
   readonly attempts: readonly AttemptMeasurement[];
+  readonly failedAttempts: readonly FailedAttempt[];
   readonly requests: readonly RequestMeasurement[];
   /** What became of requests with an idempotency key. */
   readonly keyed: readonly KeyedOutcome[];
@@ -112,6 +115,7 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
   const received = arrivals<true>();
   const closed = arrivals<true>();
   const attempts: AttemptMeasurement[] = [];
+  const failedAttempts: FailedAttempt[] = [];
   const keyed: KeyedOutcome[] = [];
   const byId = new Map<number, Ticket>();
   let speed = UNKNOWN_SPEED;
@@ -163,6 +167,7 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
     clock: options.clock ?? systemClock,
     metrics: {
       attempt: (one) => void attempts.push(one),
+      attemptFailed: (one) => void failedAttempts.push(one),
       request: (one) => requests.add(one),
       keyed: (outcome) => void keyed.push(outcome),
     },
@@ -191,6 +196,7 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
     api,
     tickets: tickets.all,
     attempts,
+    failedAttempts,
     requests: requests.all,
     keyed,
     ended: requests.nth,

@@ -13,6 +13,8 @@ import { stateMetrics } from './metrics/state.ts';
 export interface Metrics {
   /** Counts one attempt that was answered whole, with its speeds. */
   readonly attempt: (measurement: AttemptMeasurement) => void;
+  /** Counts one attempt that failed. */
+  readonly attemptFailed: (attempt: Pick<AttemptMeasurement, 'model' | 'placement'>) => void;
   /** Counts one ended request. */
   readonly request: (measurement: RequestMeasurement) => void;
   /** Counts one request with an idempotency key. */
@@ -67,7 +69,7 @@ function boundedLabel(most: number): (value: string) => string {
 function edgeMetrics(
   registry: Registry,
   label: (model: string) => string,
-): Pick<Metrics, 'attempt' | 'request' | 'keyed'> {
+): Pick<Metrics, 'attempt' | 'attemptFailed' | 'request' | 'keyed'> {
   const registers = [registry];
   const labelNames = ['model', 'placement'] as const;
   const counter = (name: string, help: string) =>
@@ -87,7 +89,12 @@ function edgeMetrics(
     registers,
   });
   const queued = histogram('queue_seconds', 'How long requests waited for an instance.', SHORT_SECONDS);
-  const attempts = counter('attempts_total', 'Forwardings of requests that instances answered whole.');
+  const attempts = new Counter({
+    name: 'llamastead_attempts_total',
+    help: 'Forwardings of requests to instances by model, placement and outcome (answered, failed).',
+    labelNames: [...labelNames, 'outcome'] as const,
+    registers,
+  });
   const promptTokens = counter('prompt_tokens_total', 'Tokens of prompts that instances read.');
   const tokens = counter('generated_tokens_total', 'Tokens that instances wrote.');
   const firstToken = histogram(
@@ -100,7 +107,7 @@ function edgeMetrics(
   return {
     attempt(measurement) {
       const labels = { model: label(measurement.model), placement: measurement.placement };
-      attempts.inc(labels);
+      attempts.inc({ ...labels, outcome: 'answered' });
       const { firstTokenMs, promptTokens: read, promptMs, tokens: written, tokensMs } = measurement;
       if (firstTokenMs !== null) firstToken.observe(labels, firstTokenMs / 1_000);
       if (read !== null) promptTokens.inc(labels, read);
@@ -108,6 +115,8 @@ function edgeMetrics(
       observeSpeed(promptSpeed, labels, read, promptMs);
       observeSpeed(speed, labels, written, tokensMs);
     },
+    attemptFailed: ({ model, placement }) =>
+      attempts.inc({ model: label(model), placement, outcome: 'failed' }),
     request({ model, placement, outcome, queuedMs }) {
       const labels = { model: label(model), placement };
       requests.inc({ ...labels, outcome });

@@ -39,6 +39,7 @@ test('requests, attempts, tokens and speeds are told by model and placement', as
   const { port, metrics } = await startEdge(t);
   metrics.attempt(ATTEMPT);
   metrics.attempt({ ...ATTEMPT, placement: 'cpu', firstTokenMs: null, promptMs: 0, tokens: null });
+  metrics.attemptFailed({ model: 'chat', placement: 'gpu' });
   const ended = { model: 'chat', placement: 'cpu', attempts: 2, queuedMs: 40 } as const;
   metrics.request({ ...ended, outcome: 'completed' });
   metrics.request({ ...ended, outcome: 'completed' });
@@ -48,8 +49,9 @@ test('requests, attempts, tokens and speeds are told by model and placement', as
     'llamastead_requests_total{model="chat",placement="cpu",outcome="completed"}': 2,
     'llamastead_requests_total{model="chat",placement="cpu",outcome="failed"}': 1,
     'llamastead_queue_seconds_count{model="chat",placement="cpu"}': 3,
-    'llamastead_attempts_total{model="chat",placement="gpu"}': 1,
-    'llamastead_attempts_total{model="chat",placement="cpu"}': 1,
+    'llamastead_attempts_total{model="chat",placement="gpu",outcome="answered"}': 1,
+    'llamastead_attempts_total{model="chat",placement="gpu",outcome="failed"}': 1,
+    'llamastead_attempts_total{model="chat",placement="cpu",outcome="answered"}': 1,
     'llamastead_prompt_tokens_total{model="chat",placement="gpu"}': 200,
     'llamastead_generated_tokens_total{model="chat",placement="gpu"}': 64,
     'llamastead_first_token_seconds_bucket{le="0.25",model="chat",placement="gpu"}': 0,

@@ -1,5 +1,5 @@
 /** How a request ends: answered, failed, refused, left; each once, told to the gate and to the metrics. */
-import type { Forwarded, Refusal } from '../../../core/request.ts';
+import type { Failure, Forwarded, Refusal } from '../../../core/request.ts';
 import type { Timings } from '../../../core/speed.ts';
 import { ownError } from '../errors.ts';
 import type { AttemptEnd } from './attempt.ts';
@@ -19,6 +19,9 @@ export function ended(x: Exchange, end: AttemptEnd): void {
   x.kept = end.kept;
   const { placement, attempt } = x.grant ?? {};
   const { failure } = end;
+  if (placement !== undefined && x.model !== null && wasTaken(failure)) {
+    x.shared.options.metrics.attemptFailed({ model: x.model, placement });
+  }
   x.forwarded = forwardedSoFar(x, end);
   const { forwarded } = x;
   // It may take a while until another instance has it.
@@ -28,6 +31,12 @@ export function ended(x: Exchange, end: AttemptEnd): void {
     'attempt failed',
   );
   gate.attemptEnded(x.call.id, { kind: 'failed', failure, forwarded });
+}
+
+/** The instance may have had it: else it counts as no attempt. */
+function wasTaken(failure: Failure): boolean {
+  const stale = failure.kind === 'reset' && failure.reused;
+  return !stale && failure.kind !== 'refused' && failure.kind !== 'loading';
 }
 
 /** `content` only where the text can be told again to another instance. */

@@ -51,7 +51,10 @@ export interface RequestMeasurement {
 }
 
 export interface ForwardMetrics {
+  /** An attempt was answered whole. */
   attempt(measurement: AttemptMeasurement): void;
+  /** An attempt failed; its request may go on elsewhere. */
+  attemptFailed(attempt: Pick<AttemptMeasurement, 'model' | 'placement'>): void;
   request(measurement: RequestMeasurement): void;
   /** A request with an idempotency key came, and this became of it. */
   keyed(outcome: KeyedOutcome): void;

@@ -197,6 +197,10 @@ for (const { name, behaviour, failure: expected } of FAILURES) {
     assert.deepEqual(failure(first)?.failure, expected);
     assert.equal(failure(first)?.forwarded, 'nothing');
     assert.deepEqual(second, { kind: 'completed' });
+    // One that still loads did not have it.
+    const counted = expected.kind === 'loading' ? [] : [{ model: 'chat', placement: 'gpu' }];
+    assert.deepEqual(bench.failedAttempts, counted);
+    assert.equal(bench.attempts.length, 1);
   });
 }
 
