@@ -198,7 +198,8 @@ for (const { name, behaviour, failure: expected } of FAILURES) {
     assert.equal(failure(first)?.forwarded, 'nothing');
     assert.deepEqual(second, { kind: 'completed' });
     // One that still loads did not have it.
-    const counted = expected.kind === 'loading' ? [] : [{ model: 'chat', placement: 'gpu' }];
+    const counted =
+      'kind' in expected && expected.kind === 'loading' ? [] : [{ model: 'chat', placement: 'gpu' }];
     assert.deepEqual(bench.failedAttempts, counted);
     assert.equal(bench.attempts.length, 1);
   });
