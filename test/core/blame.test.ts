@@ -188,6 +188,19 @@ describe('requests that were in flight together at a death', () => {
     );
   });
 
+  test('are no suspects where Docker told of another cause before their sockets broke', () => {
+    const world = makeWorld({ policy: chat, holdRemovals: true });
+    const ids = [world.request(), world.request()];
+    const instance = world.grantOf(ids[0] ?? 0)?.instance ?? '';
+    const evidence = { ...DEAD, exitCode: 137, killedOutside: true };
+    world.submit({ type: 'instance_exited', instance, evidence });
+    for (const id of ids) world.end(id, RESET);
+    for (const id of ids) {
+      assert.equal(world.loop.state.requests.get(id)?.suspectOf, null);
+      assert.equal(world.grantOf(id)?.placement, 'cpu', 'both run at once');
+    }
+  });
+
   test('wait for a busy instance to be free, and no new request overtakes them there', () => {
     const profiles = { gpu: profile('chat', 'gpu'), cpu: profile('chat', 'cpu') };
     const world = makeWorld({ policy: policy([model('chat', { profiles })]) });

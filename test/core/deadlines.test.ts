@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { nextDue } from '../../app/core/deadlines.ts';
 import { emptyState } from '../../app/core/state.ts';
 import { model, policy } from '../support/model.ts';
-import { makeWorld, RESET } from '../support/world.ts';
+import { DEAD, makeWorld, RESET } from '../support/world.ts';
 
 const MINUTE = 60_000;
 
@@ -21,6 +21,33 @@ test('the next try of a request that was not processed', () => {
   assert.equal(world.grantOf(id), undefined);
   world.advance(1);
   assert.equal(world.grantOf(id)?.attempt, 1);
+});
+
+test('a request that is not processed is tried later and later, but each second at least', () => {
+  for (const kind of ['refused', 'loading'] as const) {
+    const running = { ...DEAD, running: true, exitCode: null };
+    const world = makeWorld({ policy: policy([model('chat')]), evidence: () => running });
+    const id = world.request();
+    const began = world.now().mono;
+    const waits: number[] = [];
+    while (world.now().mono - began < 5_000) {
+      world.end(id, { kind: 'failed', failure: { kind }, forwarded: 'nothing' });
+      const from = world.now().mono;
+      while (world.grantOf(id) === undefined && world.now().mono - from < 5_000) world.advance(1);
+      waits.push(world.now().mono - from);
+    }
+    assert.equal(waits[0], 20);
+    assert.deepEqual(
+      waits,
+      waits.toSorted((a, b) => a - b),
+      kind,
+    );
+    assert.ok(waits.includes(1_000), waits.join());
+    assert.equal(waits.at(-1), 1_000);
+    assert.equal(world.grantOf(id)?.attempt, 1, 'none of it was an attempt');
+    const looks = world.effects.filter(({ type }) => type === 'examine_instance').length;
+    assert.equal(looks, kind === 'refused' ? waits.length : 0);
+  }
 });
 
 test('the end of the wait of a request that nobody can take', () => {

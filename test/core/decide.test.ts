@@ -118,6 +118,21 @@ describe('a failure', () => {
     assert.deepEqual(failovers[0]?.requestIds, [`x${a}`, `x${b}`]);
   });
 
+  test('that moves a crowd is one event with the ids of sixteen, and the count of all', () => {
+    const profiles = { gpu: profile('chat', 'gpu', { parallel: 20 }), cpu: profile('chat', 'cpu') };
+    const queue = { depth: 32, deadlineMs: 300_000 };
+    const world = makeWorld({ policy: policy([model('chat', { profiles })], { queue }) });
+    const ids = Array.from({ length: 20 }, () => world.request());
+    for (const id of ids) world.end(id, RESET);
+    const [failover, ...more] = world.facts.filter((fact) => fact.type === 'failover');
+    assert.deepEqual(more, []);
+    assert.equal(failover?.count, 20);
+    assert.deepEqual(
+      failover?.requestIds,
+      ids.slice(0, 16).map((id) => `x${id}`),
+    );
+  });
+
   test('is named by the evidence of the container', () => {
     const world = makeWorld({ policy: chat, evidence: () => ({ ...DEAD, oomKilled: true }) });
     world.end(world.request(), RESET);

@@ -267,6 +267,15 @@ describe('a CPU that is too slow', () => {
     assert.equal(world.grantOf(world.request({ promptBytes: 8_000, deadlineMs: 20_000 }))?.placement, 'cpu');
   });
 
+  test('goes on all the same with a text whose first content was in time', () => {
+    const world = gpuOut();
+    world.advance(30_000);
+    const id = world.request({ promptBytes: 8_000, deadlineMs: 60_000 });
+    assert.equal(world.grantOf(id)?.placement, 'gpu');
+    world.end(id, { kind: 'failed', failure: { kind: 'reset', reused: false }, forwarded: 'content' });
+    assert.equal(world.grantOf(id)?.placement, 'cpu');
+  });
+
   test('is judged by the configured deadline only where it stands in for the GPU', () => {
     const world = gpuOut();
     const waits = world.request({ promptBytes: 30_000 });
