@@ -6,6 +6,7 @@ import {
   type Arrival,
   CHAT_STREAM,
   chat,
+  continuing,
   failing,
   fakeLlama,
   resetAtOnce,
@@ -340,6 +341,29 @@ test('a prompt that other ones come before has their time too, until they are re
   clock.advance(1);
   assert.deepEqual(bench.tickets[3]?.outcomes, [failed('first_token_deadline', 'nothing')]);
   await (await third.reply).end;
+  first.leave();
+});
+
+test('a text that goes on is such a prompt as well', async () => {
+  gpu.behave(stream(CHAT_STREAM));
+  const { bench, clock } = await home({
+    settings: { keepaliveMs: 1e9 },
+    onArrival: ({ request }) => ({ do: 'grant', instance: (request.promptBytes ?? 0) > 1000 ? 1 : 0 }),
+    onFailure: (_, { forwarded }) =>
+      forwarded === 'content' ? { do: 'grant', instance: 0, reason: 'reset' } : tooLate,
+  });
+  await ask(bench.url + PATH, CHAT);
+  gpu.behave(continuing(silent));
+  cpu.behave(stream([chat.role, chat.text('a')], 'reset'));
+  const n = gpu.arrivals.length;
+  const large = { ...CHAT, messages: [{ role: 'user', content: 'long '.repeat(60_000) }] };
+  const first = post(bench.url + PATH, large);
+  assert.equal((await gpu.arrival(n + 4)).path, PATH);
+  const second = post(bench.url + PATH, CHAT);
+  await gpu.arrival(n + 5);
+  clock.advance(30_000);
+  assert.deepEqual(bench.tickets[2]?.outcomes, [], 'it waits for the text that goes on');
+  second.leave();
   first.leave();
 });
 
