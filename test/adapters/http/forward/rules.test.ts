@@ -9,6 +9,7 @@ import { PROTOCOLS } from '../../../../app/adapters/http/forward/protocols.ts';
 import { renameModel } from '../../../../app/adapters/http/forward/rename.ts';
 import { withoutLongStrings } from '../../../../app/adapters/http/forward/skim.ts';
 import { timingsIn } from '../../../../app/adapters/http/forward/timings.ts';
+import { READER_MS, watch } from '../../../../app/adapters/http/forward/watch.ts';
 import { manualClock } from '../../../support/clock.ts';
 import { chat, WHOLE } from '../../../support/fake-llama.ts';
 
@@ -196,6 +197,27 @@ test("each path's events are judged by its own protocol", () => {
     const bytes = Buffer.from(`skipped${event}`);
     assert.equal(PROTOCOLS.get(path)?.judge?.(bytes, 7, bytes.length), kind, `${path} ${event}`);
   }
+});
+
+test('a client that reads slowly is no stall of the instance; one that takes nothing is given up', () => {
+  const told: string[] = [];
+  const clock = manualClock();
+  const options = { stallMs: 1000, firstMs: 5000, clientDeadline: Number.POSITIVE_INFINITY };
+  const watched = watch({ clock, alarms: alarms(clock), ...options, missed: (what) => told.push(what) });
+  watched.bytes(true);
+  watched.paused(true);
+  clock.advance(READER_MS - 1);
+  watched.paused(false);
+  clock.advance(999);
+  assert.deepEqual(told, []);
+  watched.paused(true);
+  clock.advance(READER_MS - 1);
+  assert.deepEqual(told, []);
+  clock.advance(1);
+  assert.deepEqual(told, ['reader']);
+  watched.paused(false);
+  clock.advance(1000);
+  assert.deepEqual(told, ['reader', 'stall']);
 });
 
 test('one timer serves all deadlines: each rings at its time, a removed one never', () => {
