@@ -258,16 +258,20 @@ test('a slow reader stops the instance instead of filling memory, and loses noth
   );
 });
 
-test('what an instance says without end is bounded: events before any content, and the message of an error', async () => {
+test('what an instance says without end is bounded: events before any content, one event, the message of an error', async () => {
   const bench = await home();
   const waits = `data: {"choices":[],"waits":"${'x'.repeat(1024 * 1024)}"}\n\n`;
   gpu.behave(stream([chat.role, ...Array.from({ length: 20 }, () => waits)]));
   const endless = await ask(bench.url + PATH, CHAT);
   assert.equal(endless.status, 502);
   assert.match(JSON.stringify(failed(bench.tickets[0]?.outcomes[0])), /before any content/);
+  gpu.behave(stream([chat.role, ...Array.from({ length: 20 }, () => waits.trimEnd())], 'hang'));
+  const event = await ask(bench.url + PATH, CHAT);
+  assert.equal(event.status, 502);
+  assert.match(JSON.stringify(failed(bench.tickets[1]?.outcomes[0])), /an event without end/);
   gpu.behave(failing(500, 'x'.repeat(100_000)));
   await ask(bench.url + PATH, CHAT);
-  assert.ok(JSON.stringify(failed(bench.tickets[1]?.outcomes[0])).length < 1000);
+  assert.ok(JSON.stringify(failed(bench.tickets[2]?.outcomes[0])).length < 1000);
 });
 
 test("each path's own protocol: end mark, error event, error body", async () => {
