@@ -15,7 +15,7 @@ import { GIB, host, model, need, policy } from '../support/model.ts';
 import { DEAD, makeWorld, RESET, type World } from '../support/world.ts';
 
 const startsWork: Step = (_, shared) => {
-  shared.startsFail = false;
+  shared.startsFail = 'no';
 };
 
 const ends: Step = (world) => world.submit({ type: 'shutdown' });
@@ -24,8 +24,14 @@ const engineIsBack: Step = (world) => {
   world.submit({ type: 'containers_observed', engine: 'local', containers: [] });
 };
 
+const FAILURES = {
+  no: null,
+  of_memory: { ...DEAD, log: ['ErrorOutOfDeviceMemory'] },
+  unanswered: { ...DEAD, exitCode: null, error: 'connect ENOENT', engineAway: true },
+} as const;
+
 const newShared = (): Shared => ({
-  startsFail: false,
+  startsFail: 'no',
   asked: [],
   commands: 0,
   left: new Set(),
@@ -40,7 +46,7 @@ function run(sequence: readonly Step[], shared = newShared()): World {
     holdStarts: true,
     holdRemovals: true,
     tokensOf: (id) => [null, 3, 1000, 5000][id % 4],
-    startFails: () => (shared.startsFail ? { ...DEAD, log: ['ErrorOutOfDeviceMemory'] } : null),
+    startFails: () => FAILURES[shared.startsFail],
   });
   let seen = 0;
   for (const step of sequence) {

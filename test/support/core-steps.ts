@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { Input } from '../../app/core/inputs.ts';
 import type { Outcome } from '../../app/core/request.ts';
 import type { Mode, Model, Problem } from '../../app/core/types.ts';
-import { GIB, host, model, policy, profile } from './model.ts';
+import { GIB, GPU, host, model, policy, profile } from './model.ts';
 import { COMPLETED, DEAD, RESET, type Removed, type World } from './world.ts';
 
 const DOCKER_GONE: Problem = { code: 'docker_not_answering', text: 'It does not answer.', fix: 'Look.' };
@@ -19,7 +19,8 @@ const UNREADABLE: Problem = {
 
 export type Step = (world: World, shared: Shared) => void;
 export interface Shared {
-  startsFail: boolean;
+  /** `unanswered`: Docker is away, and nobody told. */
+  startsFail: 'no' | 'of_memory' | 'unanswered';
   readonly asked: number[];
   commands: number;
   /** Ended by their clients, or whole. */
@@ -60,6 +61,8 @@ export const entry = (each: string, more: Partial<Model> = {}) => {
   const profiles = { gpu, cpu: profile(each, 'cpu', { standby, context: 2048 }) };
   return model(each, { profiles, ...more });
 };
+/** As on a machine without a GPU. */
+const withoutGpu = (each: string) => entry(each, { profiles: { cpu: profile(each, 'cpu', { context: 2048 }) } });
 function drillStep(what: 'began' | 'eased' | 'sealed' | 'ended', drilled: string): Input {
   if (what === 'began') return { type: 'drill_began', id: 'd', scenario: 'kill', model: drilled };
   return what === 'ended'
@@ -177,6 +180,19 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
     ),
   },
   {
+    weight: 1,
+    arbitrary: fc.tuple(fc.boolean(), name).map(
+      ([came, each]): Step =>
+        (world) =>
+          world.submit({
+            type: 'configured',
+            policy: came ? withPolicy(false, 'auto', each) : policy(MODELS.map(withoutGpu), { gpus: [] }),
+            why: 'scan',
+            gpus: came ? [GPU] : [],
+          }),
+    ),
+  },
+  {
     weight: 2,
     arbitrary: fc.tuple(fc.constantFrom('began', 'eased', 'sealed', 'ended'), name).map(
       ([what, each]): Step =>
@@ -186,10 +202,10 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.boolean().map(
-      (on): Step =>
+    arbitrary: fc.constantFrom<Shared['startsFail']>('no', 'of_memory', 'unanswered').map(
+      (how): Step =>
         (_, shared) => {
-          shared.startsFail = on;
+          shared.startsFail = how;
         },
     ),
   },
