@@ -6,7 +6,7 @@ import type { Folds } from './fold-types.ts';
 import { checkMove, type Instance } from './instance.ts';
 import { movingAverage } from './moving-average.ts';
 import type { Request, RequestId, RequestPhase } from './request.ts';
-import type { State } from './state.ts';
+import { instancesOf, type State } from './state.ts';
 
 export const requestFolds: Pick<
   Folds,
@@ -156,6 +156,11 @@ export const requestFolds: Pick<
       instance.idleSince = change.phase.since;
       state.memoryMovedAt = change.phase.since;
       dueForIdle(state, instance.model, change.phase.since);
+      return;
+    }
+    // What stood by for it counts as idle from now on.
+    for (const other of instancesOf(state, instance.model)) {
+      if (other.phase.state === 'ready') dueForIdle(state, instance.model, other.idleSince);
     }
   },
   instance_known: (state, change) => {

@@ -1,5 +1,6 @@
 /** The end of a search for an instance that found none: wait, or say why not. */
 import type { Decision } from './changes.ts';
+import { givenUpFor } from './engine-away.ts';
 import { missGpu } from './gpu-again.ts';
 import { nextOutage } from './outage.ts';
 import { isLasting } from './reason.ts';
@@ -32,6 +33,8 @@ function mayReturn(state: State, model: Model, request: Request, now: Now): bool
   return placementsThatFit(model, request).some((placement) => {
     const outage = own?.outages.get(placement);
     if (outage === undefined || isLasting(outage.reason)) return false;
+    const engine = state.engines.get(model.profiles[placement]?.engine ?? '');
+    if (givenUpFor(engine, now.mono) !== null) return false;
     if (unsuited(state, model, request, placement, now) !== null) return false;
     const load = (own?.loadSeconds[placement] ?? 0) * 1000;
     const read = request.ownDeadline ? (readMs(state, model, request, placement) ?? 0) : 0;

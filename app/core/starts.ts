@@ -1,7 +1,7 @@
 /** How a model gets an instance: the best placement that can be had, prepared step by step. */
 import { type Fit, fit, hostBytes, memoryIsComingBack, memoryLimitOf, victims } from './admission.ts';
 import type { Decision } from './changes.ts';
-import { isExpected } from './engine-away.ts';
+import { givenUpFor, isExpected } from './engine-away.ts';
 import { missGpu } from './gpu-again.ts';
 import type { Instance } from './instance.ts';
 import { newInstance } from './on-engine.ts';
@@ -75,7 +75,8 @@ export function prepare(
   }
   const engine = state.engines.get(profile.engine);
   if (engine !== undefined && isExpected(engine, now.mono)) return { kind: 'away' };
-  if (engine?.problem) return { kind: 'impossible', problem: engine.problem };
+  const problem = givenUpFor(engine, now.mono);
+  if (problem !== null) return { kind: 'impossible', problem };
   if (engine === undefined || !engine.observed) return { kind: 'coming' };
   const need = needFor(out, state, model, profile);
   if (!('ram' in need)) return need;

@@ -1,13 +1,14 @@
 /** The words of an end without an instance: what lacks, with the numbers that decide, and when to come again. */
 import type { Fit } from './admission.ts';
-import { nextRetry } from './placement.ts';
+import { givenUpFor } from './engine-away.ts';
+import { allowedPlacements, nextRetry } from './placement.ts';
 import { isLasting } from './reason.ts';
 import { refusal, tooBig } from './refuse.ts';
 import type { Refusal, Request } from './request.ts';
 import type { Pursuit } from './starts.ts';
 import type { State } from './state.ts';
 import { type Unsuited, unsuited } from './suited.ts';
-import type { Model, Now } from './types.ts';
+import type { Model, Now, Problem } from './types.ts';
 import { backInMs, memoryFreeInMs, retrySeconds } from './waits.ts';
 
 /** When memory that something else than a model holds may be free, ms: nobody knows. */
@@ -34,8 +35,8 @@ export function whyNot(
     const retryAfter = neverFits(state, shortage.fit) ? null : retrySeconds(ms);
     return refusal('capacity', tooBig(model.name, shortage.fit), retryAfter);
   }
-  const [problem] = pursuit.problems;
-  if (problem !== undefined) {
+  const problem = pursuit.problems[0] ?? engineProblem(state, model, now);
+  if (problem !== null) {
     const text = `${problem.text} ${problem.fix}`;
     return problem.model === undefined ? refusal('preparing', text, 10) : refusal('backend_failed', text);
   }
@@ -44,6 +45,16 @@ export function whyNot(
     return refusal('capacity', message);
   }
   return refusal(mayPass(state, model) ? 'capacity' : 'backend_failed', outOfService, retrySeconds(back));
+}
+
+/** Of an engine that is not waited for any longer, also where its placements are out of service anyway. */
+function engineProblem(state: State, model: Model, now: Now): Problem | null {
+  for (const placement of allowedPlacements(model)) {
+    const engine = state.engines.get(model.profiles[placement]?.engine ?? '');
+    const problem = givenUpFor(engine, now.mono);
+    if (problem !== null) return problem;
+  }
+  return null;
 }
 
 /** Null: nothing is out of service. */

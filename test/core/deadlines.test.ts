@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nextDue } from '../../app/core/deadlines.ts';
 import { emptyState } from '../../app/core/state.ts';
-import { model, policy } from '../support/model.ts';
+import { model, policy, profile } from '../support/model.ts';
 import { DEAD, makeWorld, RESET } from '../support/world.ts';
 
 const MINUTE = 60_000;
@@ -85,4 +85,22 @@ test('the end of the ten minutes in which a body is refused', () => {
   world.advance(1);
   assert.equal(world.loop.state.refusedBodies.size, 0);
   assert.equal(told(), false);
+});
+
+test('the idle limit of a warm CPU whose better placement went before it', () => {
+  const { gpu, cpu } = { gpu: profile('chat', 'gpu'), cpu: profile('chat', 'cpu', { standby: 'warm' }) };
+  const world = makeWorld({
+    policy: policy([model('chat', { idleUnloadMs: 10 * MINUTE, profiles: { gpu, cpu } })]),
+    holdStarts: true,
+  });
+  const id = world.request();
+  world.finishStart();
+  world.end(id);
+  world.advance(MINUTE);
+  world.finishStart();
+  assert.deepEqual(world.placements(), ['gpu', 'cpu']);
+  world.advance(9 * MINUTE);
+  assert.deepEqual(world.placements(), ['cpu']);
+  world.advance(MINUTE);
+  assert.deepEqual(world.placements(), []);
 });

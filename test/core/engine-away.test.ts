@@ -63,6 +63,26 @@ describe('an engine that went away', () => {
     assert.equal(world.refusalOf(world.request())?.code, 'preparing');
   });
 
+  for (const returnAfterMs of [30_000, 120_000]) {
+    test(`is given up after a minute also by those whose instances it took along for ${returnAfterMs} ms`, () => {
+      const world = makeWorld({
+        policy: policy([model('chat', { placements: ['gpu'] })], {
+          failover: { resume: 'never', returnAfterMs },
+        }),
+      });
+      world.end(world.request());
+      const [instance = ''] = world.loop.state.instances.keys();
+      lose(world);
+      world.submit({ type: 'instance_exited', instance, evidence: { ...DEAD, killedOutside: true } });
+      const request = world.request();
+      world.advance(59_999);
+      assert.equal(world.refusalOf(request), undefined);
+      world.advance(1);
+      assert.equal(world.refusalOf(request)?.code, 'preparing');
+      assert.match(world.refusalOf(request)?.message ?? '', /Docker does not run/);
+    });
+  }
+
   test('makes no placement a failed one where a start met it before it was told', () => {
     let away = true;
     const world = makeWorld({
