@@ -52,6 +52,7 @@ function run(sequence: readonly Step[], shared = newShared()): World {
   for (const step of sequence) {
     step(world, shared);
     checkState(world);
+    checkDue(world);
     seen = checkEffects(world, shared, seen);
   }
   return world;
@@ -83,6 +84,13 @@ function checkState({ loop: { state } }: World): void {
   const total = state.host?.memory.total ?? 0;
   if (state.instances.size > 0)
     assert.ok(taken <= total - Math.max(2 * GIB, total * 0.1), 'models never exceed their budget');
+}
+
+/** Whatever time brings is decided when it comes due. A reading of the host that is old by now is due with what needs it. */
+function checkDue({ loop: { state }, now }: World): void {
+  const { changes, facts } = settle(state, now());
+  const late = changes.filter(({ type }) => type !== 'sampling');
+  assert.deepEqual([late, facts], [[], []], 'no alarm was set for it');
 }
 
 /** Each request gets at most one end, and nothing after it. */
