@@ -62,7 +62,8 @@ export const entry = (each: string, more: Partial<Model> = {}) => {
   return model(each, { profiles, ...more });
 };
 /** As on a machine without a GPU. */
-const withoutGpu = (each: string) => entry(each, { profiles: { cpu: profile(each, 'cpu', { context: 2048 }) } });
+const withoutGpu = (each: string) =>
+  entry(each, { profiles: { cpu: profile(each, 'cpu', { context: 2048 }) } });
 function drillStep(what: 'began' | 'eased' | 'sealed' | 'ended', drilled: string): Input {
   if (what === 'began') return { type: 'drill_began', id: 'd', scenario: 'kill', model: drilled };
   return what === 'ended'
