@@ -1,12 +1,12 @@
 /** Folds of requests and instances: the queue, leases, attempts, the machine. */
 
 import { MOST_REFUSED } from './blame.ts';
-import { due, dueForIdle } from './fold-due.ts';
+import { due, dueForIdle, dueForLeft } from './fold-due.ts';
 import type { Folds } from './fold-types.ts';
 import { checkMove, type Instance } from './instance.ts';
 import { movingAverage } from './moving-average.ts';
 import type { Request, RequestId, RequestPhase } from './request.ts';
-import { instancesOf, type State } from './state.ts';
+import type { State } from './state.ts';
 
 export const requestFolds: Pick<
   Folds,
@@ -156,12 +156,7 @@ export const requestFolds: Pick<
       instance.idleSince = change.phase.since;
       state.memoryMovedAt = change.phase.since;
       dueForIdle(state, instance.model, change.phase.since);
-      return;
-    }
-    // What stood by for it counts as idle from now on.
-    for (const other of instancesOf(state, instance.model)) {
-      if (other.phase.state === 'ready') dueForIdle(state, instance.model, other.idleSince);
-    }
+    } else dueForLeft(state, instance.model);
   },
   instance_known: (state, change) => {
     const instance = instanceOf(state, change.instance);
