@@ -92,7 +92,7 @@ describe('the usual placement', () => {
       fc.property(fc.array(steps, { maxLength: 25 }), (sequence) => {
         const world = makeWorld({ policy: policy(MODELS.map((name) => model(name))) });
         const shared: Shared = {
-          startsFail: false,
+          startsFail: 'no',
           asked: [],
           commands: 0,
           left: new Set(),
