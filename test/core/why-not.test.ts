@@ -1,7 +1,8 @@
 /** What a client hears when there is no instance for it: the code, the numbers, and when to come again. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Model } from '../../app/core/types.ts';
+import type { Model, Reason } from '../../app/core/types.ts';
+import { whyNot } from '../../app/core/why-not.ts';
 import { GIB, host, model, need, policy, profile } from '../support/model.ts';
 import { DEAD, makeWorld, RESET, type World, type WorldOptions } from '../support/world.ts';
 
@@ -112,4 +113,69 @@ describe('a model without a placement', () => {
     other.submit({ type: 'need_unknown', hash: 'chat-cpu', problem });
     assert.equal(why(other)?.code, 'backend_failed');
   });
+});
+
+describe('a model whose CPU is too slow', () => {
+  /** 1000 tokens at 100 a second, 5 s left, on a CPU that is up; `out`: the GPU is out of service. */
+  function told(out: boolean, serviceMs: number | null): ReturnType<typeof whyNot> {
+    const world = makeWorld({ policy: policy([model('chat', { mode: 'cpu' })]) });
+    for (const _ of [1, 2]) world.request();
+    if (serviceMs === null) for (const id of [1, 2]) world.end(id);
+    const { state } = world.loop;
+    const request = state.requests.get(world.request());
+    const own = state.models.get('chat');
+    assert.ok(request && own);
+    own.serviceMs.cpu = serviceMs ?? 0;
+    own.loadSeconds.gpu = 3;
+    state.speeds.set('chat-cpu', { prompt: 100, generation: 5 });
+    const now = world.now();
+    const outage = { placement: 'gpu', reason: 'reset', detail: null, since: now, failures: 1 } as const;
+    if (out) own.outages.set('gpu', { ...outage, retryAt: now.mono + 7_000 });
+    const hurried = { ...request, tokens: 1_000, ownDeadline: true, deadlineAt: now.mono + 5_000 };
+    return whyNot(state, model('chat'), hurried, { kind: 'none', shortages: [], problems: [] }, now);
+  }
+  const speed = '1000 tokens to read at 100 a second, as measured. The request has 5 s left.';
+
+  test('is told with the numbers, and no time to come again', () => {
+    assert.deepEqual(told(false, null), {
+      code: 'capacity',
+      message: `The CPU would take about 10 s until the first word of chat: ${speed}`,
+      retryAfter: null,
+    });
+  });
+
+  test('is told with the wait for a place from a second on', () => {
+    const first = (ms: number) => told(false, ms).message;
+    assert.match(first(1_998), /^The CPU would take about 11 s until the first word of chat: 1000 tokens/);
+    assert.match(
+      first(2_000),
+      /about 11 s until the first word of chat: 1 s until it has a place, then 1000/,
+    );
+  });
+
+  test('is told with when the GPU is tried again, and to come when that is loaded', () => {
+    const refused = told(true, null);
+    assert.equal(
+      refused.message.endsWith(`${speed} chat is out of service on gpu; tried again in 7 s.`),
+      true,
+    );
+    assert.equal(refused.retryAfter, 10);
+  });
+});
+
+test('one placement that is out for a passing reason is enough to come again', () => {
+  const world = makeWorld({ policy: policy([model('chat')]) });
+  const now = world.now();
+  const told = (gpu: Reason, cpu: Reason) => {
+    for (const [placement, reason] of [['gpu', gpu] as const, ['cpu', cpu] as const]) {
+      const outage = { placement, reason, detail: null, since: now, failures: 1, retryAt: now.mono + 7_000 };
+      world.loop.state.models.get('chat')?.outages.set(placement, outage);
+    }
+    const none = { kind: 'none', shortages: [], problems: [] } as const;
+    return whyNot(world.loop.state, model('chat'), null, none, now).code;
+  };
+  assert.deepEqual(
+    [told('load_failed', 'reset'), told('reset', 'load_failed'), told('load_failed', 'load_failed')],
+    ['capacity', 'capacity', 'backend_failed'],
+  );
 });
