@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { snapshot } from '../../app/core/snapshot.ts';
+import { wasCached } from '../../app/core/standby.ts';
 import type { Model, Profile } from '../../app/core/types.ts';
 import { GIB, host, model, need, policy, profile } from '../support/model.ts';
-import { makeWorld, RESET, type World, type WorldOptions } from '../support/world.ts';
+import { DEAD, makeWorld, RESET, type World, type WorldOptions } from '../support/world.ts';
 
 const standing = (standby: Profile['standby'], more: Partial<Model> = {}) =>
   model('chat', {
@@ -229,5 +230,104 @@ describe('an answer that is slow to begin', () => {
     world.submit({ type: 'request_slow', request: id });
     assert.deepEqual(chatPlacements(world), ['gpu']);
     assert.equal(world.loop.state.slow.size, 0);
+  });
+});
+
+describe('a standby that is not to be had now', () => {
+  test('is not started anew at once where the CPU failed a moment ago', () => {
+    const { world } = home('warm', { idleUnloadMs: null });
+    world.end(world.request());
+    const cpu = [...world.loop.state.instances.values()].find(({ placement }) => placement === 'cpu');
+    world.submit({ type: 'instance_exited', instance: cpu?.id ?? '', evidence: DEAD });
+    assert.deepEqual(chatPlacements(world), ['gpu']);
+    assert.equal(cpuStarts(world), 1);
+  });
+
+  test('is read again a minute after its file could not be read', () => {
+    const { world, reads } = home('cached', { idleUnloadMs: null });
+    world.end(world.request());
+    world.submit({ type: 'read_ahead_done', model: 'chat', hash: 'chat-cpu', read: null });
+    world.advance(59_999);
+    assert.equal(reads(), 1);
+    world.advance(1);
+    assert.equal(reads(), 2);
+  });
+
+  test('is not read while the CPU answers itself', () => {
+    const { world, reads, read } = home('cached', { idleUnloadMs: null });
+    const id = world.request();
+    read();
+    world.end(id, RESET);
+    assert.equal(world.grantOf(id)?.placement, 'cpu');
+    world.advance(600_000);
+    assert.deepEqual(chatPlacements(world).sort(), ['cpu', 'gpu']);
+    assert.equal(reads(), 1);
+  });
+
+  test('of a model that is gone means nothing when its file was read', () => {
+    const { world } = home('cached');
+    world.submit({ type: 'read_ahead_done', model: 'gone', hash: 'gone-cpu', read: null });
+    assert.equal(world.loop.state.models.has('gone'), false);
+  });
+
+  test('shows that it waits, that it starts, and that it is ready', () => {
+    const { world, shown } = home('warm', {}, { holdStarts: true });
+    assert.equal(shown()?.state, 'waiting');
+    world.request();
+    world.finishStart();
+    assert.equal(shown()?.state, 'starting');
+    world.finishStart();
+    assert.equal(shown()?.state, 'ready');
+  });
+});
+
+test('a file counts as cached for twenty minutes, and for its own profile', () => {
+  const cpu = profile('chat', 'cpu');
+  const at = (mono: number, hash = cpu.hash) =>
+    wasCached(
+      {
+        reading: false,
+        retryAt: 0,
+        short: null,
+        starts: {},
+        cached: { hash, at: 1_000, bytes: 1, seconds: 1 },
+      },
+      cpu,
+      mono,
+    );
+  assert.deepEqual([at(1_000), at(1_200_999), at(1_201_000)], [true, true, false]);
+  assert.equal(at(1_000, 'another'), false);
+});
+
+describe('an answer that is slow to begin', () => {
+  const slow = (world: World, id: number) => {
+    world.submit({ type: 'request_slow', request: id });
+    return [...world.loop.state.slow];
+  };
+
+  test('is expected on the CPU only where it runs, on a better placement, and the CPU has not failed it', () => {
+    const { world } = home('cold');
+    const ids = [1, 2, 3].map(() => world.request());
+    assert.deepEqual(slow(world, ids[2] ?? 0), [], 'it waits');
+    world.loop.state.requests.get(ids[1] ?? 0)?.tried.add('cpu');
+    assert.deepEqual(slow(world, ids[1] ?? 0), [], 'the CPU failed it');
+    const only = home('cold', { mode: 'cpu' }).world;
+    assert.deepEqual(slow(only, only.request()), [], 'it is there');
+    assert.deepEqual(slow(world, 99), [], 'it has ended');
+    assert.deepEqual(slow(world, ids[0] ?? 0), [ids[0]]);
+  });
+
+  test('starts no CPU that is out of service', () => {
+    const { world } = home('cold');
+    const outage = {
+      placement: 'cpu',
+      reason: 'reset',
+      detail: null,
+      since: world.now(),
+      failures: 1,
+    } as const;
+    world.loop.state.models.get('chat')?.outages.set('cpu', { ...outage, retryAt: 60_000 });
+    slow(world, world.request());
+    assert.equal(cpuStarts(world), 0);
   });
 });
