@@ -62,10 +62,23 @@ export async function runDrill(
       throw new AppError('wrong_use', 'nobody can be asked here: give --yes to run the drill');
     if (!(await world.confirm('Run the drill? [y/N] '))) return null;
   }
-  if (scenario === 'controller-restart') return restartDrill(command.restart, model, controller, world);
+  if (scenario === 'controller-restart') {
+    const report = await restartDrill(command.restart, model, controller, world);
+    await keep(report, controller, world);
+    return report;
+  }
   const report = Report.safeParse(await askAdmin(url, token, '/admin/drill', { scenario, model }));
   if (!report.success) throw new AppError('not_llamastead', `${url} sent no report of a drill`);
   return report.data as unknown as DrillReport;
+}
+
+/** Beside those that the controller made itself; where that fails the person has it all the same. */
+async function keep(report: DrillReport, { url, token }: Controller, { say }: DrillWorld): Promise<void> {
+  try {
+    await askAdmin(url, token, '/admin/drills', report);
+  } catch (thrown) {
+    say(`The report is not kept: ${AppError.from(thrown).message}\n`);
+  }
 }
 
 function question(scenario: DrillScenario, model: string): string {

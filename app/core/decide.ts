@@ -54,6 +54,7 @@ export function decide(state: State, input: Input, now: Now): Decision {
     case 'drill_began':
     case 'drill_eased':
     case 'drill_sealed':
+    case 'drill_reported':
     case 'drill_ended':
       onDrill(out, state, input, now);
       break;
@@ -79,6 +80,7 @@ type Report = Exclude<
       | 'drill_began'
       | 'drill_eased'
       | 'drill_sealed'
+      | 'drill_reported'
       | 'drill_ended';
   }
 >;

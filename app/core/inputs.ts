@@ -109,5 +109,15 @@ export type Input =
   | { readonly type: 'drill_eased' }
   /** It is about to make its failure once more. */
   | { readonly type: 'drill_sealed' }
+  /** One that was run from outside is over. */
+  | {
+      readonly type: 'drill_reported';
+      readonly scenario: DrillScenario;
+      readonly model: string;
+      readonly verdict: DrillVerdict;
+      readonly why: string;
+      /** Of the whole drill. */
+      readonly seconds: number;
+    }
   | { readonly type: 'drill_ended'; readonly verdict: DrillVerdict; readonly why: string }
   | { readonly type: 'shutdown' };

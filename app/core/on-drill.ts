@@ -6,7 +6,7 @@ import type { Now } from './types.ts';
 
 export type DrillInput = Extract<
   Input,
-  { type: 'drill_began' | 'drill_eased' | 'drill_sealed' | 'drill_ended' }
+  { type: 'drill_began' | 'drill_eased' | 'drill_sealed' | 'drill_ended' | 'drill_reported' }
 >;
 
 export function onDrill(out: Decision, state: State, input: DrillInput, now: Now): void {
@@ -25,6 +25,11 @@ export function onDrill(out: Decision, state: State, input: DrillInput, now: Now
       const exclusive = input.type === 'drill_sealed';
       if (drill !== null && drill.exclusive !== exclusive)
         out.changes.push({ type: 'drill_set', drill: { ...drill, exclusive } });
+      return;
+    }
+    case 'drill_reported': {
+      const { model, scenario, verdict, why, seconds } = input;
+      out.facts.push({ type: 'drill_finished', model, scenario, verdict, detail: why, seconds });
       return;
     }
     case 'drill_ended':

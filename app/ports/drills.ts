@@ -35,6 +35,8 @@ export interface Drills {
   run(asked: DrillAsked, began?: () => void): Promise<DrillReport>;
   /** One after another; why it could not be run on which of them, in sentences. Never rejects. */
   runEach(scenario: string, models: readonly string[]): Promise<readonly string[]>;
+  /** Keeps and tells the report of one that was run from outside, once. Throws AppError `unknown_model`. */
+  keep(report: DrillReport): void;
   /** Newest first. */
   reports(): readonly DrillReport[];
 }

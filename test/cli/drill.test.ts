@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { after, test } from 'node:test';
+import { OutsideReport } from '../../app/adapters/http/admin/outside-report.ts';
 import { type CliWorld, parseCommand, runCommand } from '../../app/cli.ts';
 import { drillReport } from '../support/drill-report.ts';
 
@@ -18,6 +19,8 @@ const home = {
 let models: readonly object[] = home.models;
 let answer: { status: number; body: unknown } = { status: 200, body: REPORT };
 let asked: unknown[] = [];
+let handedIn: unknown[] = [];
+let keeps: { status: number; body: unknown } = { status: 200, body: { seq: 7 } };
 let onChat: (req: IncomingMessage, res: ServerResponse) => void = (_req, res) => res.end();
 
 const server = createServer(async (req, res) => {
@@ -27,7 +30,10 @@ const server = createServer(async (req, res) => {
   };
   if (req.url === '/admin/state') send(200, { ...home, models });
   else if (req.url?.startsWith('/admin/events')) send(200, { events: [{ seq: 5 }, { seq: 6 }], next: 6 });
-  else if (req.url === '/admin/drill') {
+  else if (req.url === '/admin/drills') {
+    handedIn.push(await json(req));
+    send(keeps.status, keeps.body);
+  } else if (req.url === '/admin/drill') {
     asked.push(await json(req));
     send(answer.status, answer.body);
   } else onChat(req, res);
@@ -42,6 +48,7 @@ async function run(argv: string[], more: Partial<CliWorld> = {}) {
   assert.notEqual(command.run, 'serve');
   if (command.run === 'serve') return { code: -1, ...texts };
   asked = [];
+  handedIn = [];
   const code = await runCommand(command, {
     variable: () => undefined,
     readFile: () => '',
@@ -182,7 +189,19 @@ test('controller-restart: a stream that ends explicitly passes, one that is cut 
     });
     assert.equal(it.code, code, it.out);
     assert.match(JSON.parse(it.out).why, text);
+    assert.deepEqual(handedIn, [JSON.parse(it.out)]);
+    assert.deepEqual(OutsideReport.parse(handedIn[0]), handedIn[0]);
   }
+});
+
+test('controller-restart: a report that cannot be kept is printed all the same', async () => {
+  keeps = { status: 404, body: { error: { code: 'not_found', message: 'There is no such path.' } } };
+  const { code, out, error } = await run(['controller-restart', '--yes', '--json', '--restart', 'x'], {
+    run: chatServer((res) => res.end('data: [DONE]\n\n')),
+  });
+  keeps = { status: 200, body: { seq: 7 } };
+  assert.deepEqual([code, JSON.parse(out).verdict], [0, 'passed']);
+  assert.match(error, /not kept: There is no such path/);
 });
 
 test('controller-restart: a restart that fails is told', async () => {

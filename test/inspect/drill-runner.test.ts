@@ -12,6 +12,7 @@ import { type DrillParts, LIMITS } from '../../app/inspect/drill/parts.ts';
 import { drillRunner } from '../../app/inspect/drill/runner.ts';
 import type { OtherContainer } from '../../app/ports/drills.ts';
 import { manualClock } from '../support/clock.ts';
+import { drillReport } from '../support/drill-report.ts';
 import { host, model, policy, profile } from '../support/model.ts';
 import { makeWorld, type World } from '../support/world.ts';
 
@@ -83,10 +84,10 @@ function home(
     limits: { free, answer: 1_000, recovery: 1_000, soon: 1_000 },
     ...more,
   };
-  const kept: object[] = [];
-  const drills = drillRunner(parts, { reports: () => [], add: (report) => void kept.push(report) });
+  const kept: DrillReport[] = [];
+  const drills = drillRunner(parts, { reports: () => kept, add: (report) => void kept.push(report) });
   const run = (scenario: string, name: string | null = 'chat') => drills.run({ scenario, model: name });
-  return { world, run, told, sent, kept };
+  return { world, run, told, sent, kept, keep: drills.keep };
 }
 
 /** So that the GPU instance is there. */
@@ -331,4 +332,19 @@ test('a start is spoiled by a device that is not there, or by a small limit', ()
   assert.deepEqual(spoiled(plan, 'missing_device').profile.gpu?.devices, ['Vulkan99']);
   assert.equal(spoiled(plan, 'missing_device').profile.hash, plan.profile.hash);
   assert.ok(spoiled(plan, 'small_limit').memoryLimit < 100e6);
+});
+
+test('a report from outside is kept and told once, under the name of its model', () => {
+  const { world, keep, kept } = home([model('chat', { aliases: ['gpt'] })]);
+  const report = drillReport({ id: '0123abcd', scenario: 'controller-restart', model: 'gpt' });
+  keep(report);
+  keep(report);
+  assert.deepEqual(kept, [{ ...report, model: 'chat' }]);
+  const told = world.facts.filter(({ type }) => type === 'drill_finished');
+  assert.deepEqual(
+    told.map(({ model, scenario, verdict, detail, seconds }) => [model, scenario, verdict, detail, seconds]),
+    [['chat', 'controller-restart', report.verdict, report.why, report.seconds]],
+  );
+  assert.equal(world.loop.state.lastDrill?.scenario, 'controller-restart');
+  assert.throws(() => keep({ ...report, id: '0123abce', model: 'x' }), /"x".*chat/);
 });

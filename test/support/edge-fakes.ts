@@ -121,6 +121,7 @@ export function recordingDrills(): RecordingDrills {
     reports: () => kept,
     run,
     runEach: inTurn(run),
+    keep: (report) => void kept.unshift(report),
     begin: () => running[0]?.began(),
     finish(how) {
       if (!(how instanceof AppError)) kept.unshift(how);

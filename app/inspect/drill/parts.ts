@@ -28,7 +28,9 @@ export interface DrillParts {
   /** For reading only. */
   readonly state: State;
   readonly onTurn: (listener: () => void) => () => void;
-  readonly submit: (input: Extract<Input, { type: 'drill_sealed' | 'drill_eased' }>) => void;
+  readonly submit: (
+    input: Extract<Input, { type: 'drill_sealed' | 'drill_eased' | 'drill_reported' }>,
+  ) => void;
   readonly command: (command: Command) => Promise<CommandResult>;
   readonly subscribe: (listener: (fact: Fact) => void) => () => void;
   readonly containers: Pick<Containers, 'harm' | 'others'>;

@@ -33,7 +33,14 @@ export function drillRunner(parts: DrillParts, archive: DrillArchive): Drills {
       running = null;
     }
   };
-  return { run, runEach: inTurn(run), reports: archive.reports };
+  const keep: Drills['keep'] = (report) => {
+    const { scenario, verdict, why, seconds } = report;
+    const { name: model } = readModel(parts.state, report.model);
+    if (archive.reports().some(({ id }) => id === report.id)) return;
+    archive.add({ ...report, model });
+    parts.submit({ type: 'drill_reported', scenario, model, verdict, why, seconds });
+  };
+  return { run, runEach: inTurn(run), keep, reports: archive.reports };
 }
 
 function newRun(parts: DrillParts, name: RunScenario, { name: model }: Model): Run {

@@ -4,6 +4,7 @@
 import type { Router } from 'express';
 import { z } from 'zod';
 import type { Drills } from '../../../ports/drills.ts';
+import { OutsideReport } from './outside-report.ts';
 import { route } from './routes.ts';
 import { queryFlag, read } from './validate.ts';
 
@@ -19,7 +20,8 @@ export interface DrillRoutesOptions {
 }
 
 /**
- * Adds `/drill` and `/drills`. The answer is the report; with `wait=0` it is `{seq}` as soon as the drill has
+ * Adds `/drill` and `/drills`, which also takes the report of a drill that only the command line can run. The answer
+ * to a drill is the report; with `wait=0` it is `{seq}` as soon as the drill has
  * begun. A client that leaves does not stop a drill.
  */
 export function drillRoutes(router: Router, { drills, seq }: DrillRoutesOptions): void {
@@ -36,5 +38,11 @@ export function drillRoutes(router: Router, { drills, seq }: DrillRoutesOptions)
       await report.catch(() => undefined);
     },
   });
-  route(router, '/drills', { get: (_req, res) => void res.json({ reports: drills.reports() }) });
+  route(router, '/drills', {
+    get: (_req, res) => void res.json({ reports: drills.reports() }),
+    post(req, res) {
+      drills.keep(read(OutsideReport, req.body, 'body'));
+      res.json({ seq: seq() });
+    },
+  });
 }

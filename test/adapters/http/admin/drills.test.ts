@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../../app/errors.ts';
-import { drillReport } from '../../../support/drill-report.ts';
+import { drillReport, drillRound } from '../../../support/drill-report.ts';
 import { ask, errorOf, startEdge } from '../../../support/edge.ts';
 import { until } from '../../../support/until.ts';
 
@@ -50,5 +50,44 @@ test('a body without a scenario is refused by its key', async (t) => {
     const answer = await ask(port, { ...post, body });
     assert.equal(answer.status, 400);
     assert.match(errorOf(answer)['message'] ?? '', /scenario|modle/);
+  }
+});
+
+const outside = drillReport({
+  id: '0123abcd',
+  scenario: 'controller-restart',
+  others: { compared: 0, untouched: true, changed: [] },
+  memoryLow: null,
+  rounds: [
+    drillRound({
+      outcome: 'error',
+      reason: null,
+      from: null,
+      to: null,
+      cpuStart: null,
+      checks: [{ name: 'answer', ok: true, text: 'The stream ended by an explicit error (capacity).' }],
+    }),
+  ],
+});
+
+test('the report of a drill that only the command line can run is kept beside the others', async (t) => {
+  const { port } = await startEdge(t);
+  const kept = await ask(port, { method: 'POST', path: '/admin/drills', body: outside });
+  assert.equal(kept.status, 200);
+  assert.deepEqual((await ask(port, { path: '/admin/drills' })).json(), { reports: [outside] });
+});
+
+test('no report of another drill is taken, nor one with what the page does not know', async (t) => {
+  const { port } = await startEdge(t);
+  const table: [object, RegExp][] = [
+    [{ ...outside, scenario: 'kill' }, /scenario.*controller-restart/],
+    [{ ...outside, id: '<b>' }, /id.*eight hexadecimal digits/],
+    [{ ...outside, more: 1 }, /more/],
+    [{ ...outside, why: 'x'.repeat(4_001) }, /why/],
+  ];
+  for (const [body, said] of table) {
+    const answer = await ask(port, { method: 'POST', path: '/admin/drills', body });
+    assert.equal(answer.status, 400);
+    assert.match(errorOf(answer)['message'] ?? '', said);
   }
 });
