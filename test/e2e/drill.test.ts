@@ -213,5 +213,8 @@ test('controller-restart: a stream ends explicitly, and the next request is answ
   });
   assert.equal(code, 0, texts.join(''));
   const again = (await (await fetch(`${home.url}/admin/drills`)).json()) as { reports: DrillReport[] };
-  assert.deepEqual(again.reports[0], kept, 'reports survive a restart');
+  const [made, before] = again.reports;
+  assert.deepEqual(made, JSON.parse(texts.join('')), 'the command hands its report in');
+  assert.deepEqual(before, kept, 'reports survive a restart');
+  await home.event('drill_finished', ({ scenario }) => scenario === 'controller-restart');
 });
