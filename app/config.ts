@@ -2,6 +2,7 @@
  * Configuration: defaults, then the file, then settings made on the page or from Home Assistant. Everything
  * here is pure but for settings, which keep one JSON document.
  */
+export { cameInUse } from './config/gpus.ts';
 export { type Images, resolveImages } from './config/images.ts';
 export { type LoadedConfig, type ParsedConfig, parseConfig } from './config/parse.ts';
 export { type MadePolicy, makePolicy, modelDefaults, type PolicyInput } from './config/policy.ts';

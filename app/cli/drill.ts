@@ -1,6 +1,6 @@
 /** `llamastead drill`: says what will stop, asks, runs it, prints the report. */
 import { z } from 'zod';
-import { DRILL_SCENARIOS, type DrillScenario } from '../core/drill.ts';
+import { DRILL_SCENARIOS, DRILL_VERDICTS, type DrillScenario } from '../core/drill.ts';
 import type { DrillReport } from '../core/drill-report.ts';
 import { AppError } from '../errors.ts';
 import { SCENARIOS } from '../inspect/drill/scenarios.ts';
@@ -40,7 +40,7 @@ const State = z.object({
 const Report = z.looseObject({
   scenario: z.enum(DRILL_SCENARIOS),
   model: z.string(),
-  verdict: z.enum(['passed', 'failed', 'not_applicable']),
+  verdict: z.enum(DRILL_VERDICTS),
   why: z.string(),
   rounds: z.array(z.looseObject({})),
 });

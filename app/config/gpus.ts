@@ -31,6 +31,14 @@ export function chooseGpus(config: Config, detected: readonly DetectedGpu[]): Ch
   return { gpus: gpusInUse(detected), problems };
 }
 
+/** An integrated one that nobody named is only offered; where some are named, one of no such kind is not used. */
+export function cameInUse(came: readonly DetectedGpu[], { gpus }: Config): readonly Gpu[] {
+  if (gpus === 'auto') return gpusInUse(came);
+  const isNamed = ({ kind }: Gpu): boolean =>
+    gpus.some((named) => [kind, 'vulkan'].includes(named.kind) || kind === 'vulkan');
+  return came.map(({ gpu }) => gpu).filter(isNamed);
+}
+
 function configured(gpu: GpuConfig, config: Config, usable: readonly Gpu[]): Gpu {
   const engine = gpu.engine ?? firstEngine(config);
   const devices = gpu.devices ?? [FIRST_DEVICE[gpu.kind]];

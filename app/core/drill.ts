@@ -30,7 +30,8 @@ export type DrillScenario = (typeof DRILL_SCENARIOS)[number];
 export const DRILL_HEADER = 'llamastead-drill';
 
 /** `not_applicable`: it could not be shown on this machine; never a disguised success. */
-export type DrillVerdict = 'passed' | 'failed' | 'not_applicable';
+export const DRILL_VERDICTS = ['passed', 'failed', 'not_applicable'] as const;
+export type DrillVerdict = (typeof DRILL_VERDICTS)[number];
 
 export interface Drill {
   readonly id: string;

@@ -67,7 +67,7 @@ export const REPLAY_TABLE: readonly Row[] = [
   },
   {
     name: 'not processed: refused, or the model is loading',
-    matches: ({ failure }) => failure.kind === 'refused' || failure.kind === 'loading',
+    matches: ({ failure }) => isUnprocessed(failure),
     verdict: () => ({ do: 'wait' }),
   },
   {
@@ -82,8 +82,7 @@ export const REPLAY_TABLE: readonly Row[] = [
   },
   {
     name: 'stale reused connection, no byte of the answer',
-    matches: ({ failure, forwarded }) =>
-      failure.kind === 'reset' && failure.reused && forwarded === 'nothing',
+    matches: ({ failure, forwarded }) => isStale(failure) && forwarded === 'nothing',
     verdict: () => ({ do: 'again' }),
   },
   {
@@ -112,6 +111,19 @@ export const REPLAY_TABLE: readonly Row[] = [
 export function judge(attempted: Attempted): Verdict {
   for (const row of REPLAY_TABLE) if (row.matches(attempted)) return row.verdict(attempted);
   throw new Error('the replay table has no row for this attempt');
+}
+
+/** The instance may have had the request: else its forwarding is no attempt. */
+export function wasTaken(failure: Failure): boolean {
+  return !isUnprocessed(failure) && !isStale(failure);
+}
+
+function isUnprocessed({ kind }: Failure): boolean {
+  return kind === 'refused' || kind === 'loading';
+}
+
+function isStale(failure: Failure): boolean {
+  return failure.kind === 'reset' && failure.reused;
 }
 
 /** llama-server answers an image to a text model with 500, though it is the client's fault. */

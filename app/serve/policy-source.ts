@@ -7,6 +7,7 @@ import {
   applySettings,
   type Config,
   type ConfigProblem,
+  cameInUse,
   type LoadedConfig,
   makePolicy,
   modelDefaults,
@@ -21,7 +22,7 @@ import type { DetectedGpu } from '../core/gpu-detection.ts';
 import type { Input } from '../core/inputs.ts';
 import { problemId, problemKey } from '../core/problem.ts';
 import type { SettingChange } from '../core/request.ts';
-import type { Gpu, Policy, Problem } from '../core/types.ts';
+import type { Policy, Problem } from '../core/types.ts';
 import type { JsonFile, ModelFile, ModelFiles } from '../ports.ts';
 
 export interface PolicySourceParts {
@@ -142,13 +143,6 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
       handOver(changed ? 'reload' : 'scan');
     },
   };
-}
-
-/** An integrated one that nobody named is only offered; where some are named, one of no such kind is not used. */
-function cameInUse(came: readonly DetectedGpu[], { gpus }: Config): readonly Gpu[] {
-  const isNamed = ({ kind }: Gpu): boolean =>
-    gpus !== 'auto' && gpus.some((named) => [kind, 'vulkan'].includes(named.kind) || kind === 'vulkan');
-  return came.filter(({ use, gpu }) => (gpus === 'auto' ? use === 'on' : isNamed(gpu))).map(({ gpu }) => gpu);
 }
 
 function sameText(a: LoadedConfig, b: LoadedConfig): boolean {

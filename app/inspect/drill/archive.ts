@@ -1,6 +1,6 @@
 /** The last reports, kept over a restart: newest first, bounded. */
 import { z } from 'zod';
-import { DRILL_SCENARIOS } from '../../core/drill.ts';
+import { DRILL_SCENARIOS, DRILL_VERDICTS } from '../../core/drill.ts';
 import type { DrillReport } from '../../core/drill-report.ts';
 import { AppError } from '../../errors.ts';
 import type { JsonFile } from '../../ports.ts';
@@ -15,7 +15,7 @@ const Kept = z.object({
       scenario: z.enum(DRILL_SCENARIOS),
       model: z.string(),
       startedAt: z.string(),
-      verdict: z.enum(['passed', 'failed', 'not_applicable']),
+      verdict: z.enum(DRILL_VERDICTS),
       rounds: z.array(z.looseObject({})),
     }),
   ),

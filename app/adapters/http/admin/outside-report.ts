@@ -1,11 +1,12 @@
 /** The report of a drill that the controller cannot run by itself, since it is what is restarted. */
 import { z } from 'zod';
+import { DRILL_VERDICTS } from '../../../core/drill.ts';
 import type { DrillReport } from '../../../core/drill-report.ts';
 
 const Text = z.string().max(4_000);
 const Name = z.string().min(1).max(200);
 const Seconds = z.number().min(0);
-const Verdict = z.enum(['passed', 'failed', 'not_applicable']);
+const Verdict = z.enum(DRILL_VERDICTS);
 
 const Check = z.strictObject({
   name: z.enum(['answer', 'gpu_back', 'failure']),

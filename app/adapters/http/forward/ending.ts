@@ -1,5 +1,6 @@
 /** How a request ends: answered, failed, refused, left; each once, told to the gate and to the metrics. */
-import type { Failure, Forwarded, Refusal } from '../../../core/request.ts';
+import { wasTaken } from '../../../core/replay.ts';
+import type { Forwarded, Refusal } from '../../../core/request.ts';
 import type { Timings } from '../../../core/speed.ts';
 import { ownError } from '../errors.ts';
 import type { AttemptEnd } from './attempt.ts';
@@ -31,12 +32,6 @@ export function ended(x: Exchange, end: AttemptEnd): void {
     'attempt failed',
   );
   gate.attemptEnded(x.call.id, { kind: 'failed', failure, forwarded });
-}
-
-/** The instance may have had it: else it counts as no attempt. */
-function wasTaken(failure: Failure): boolean {
-  const stale = failure.kind === 'reset' && failure.reused;
-  return !stale && failure.kind !== 'refused' && failure.kind !== 'loading';
 }
 
 /** `content` only where the text can be told again to another instance. */

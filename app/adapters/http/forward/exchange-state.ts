@@ -28,10 +28,8 @@ export interface Exchange {
   kept: KeptError | null;
   /** From the grant to the first content. */
   backendMs: number | null;
-  /** What the answer's head said; null: it is not sent. */
-  told: AnswerFacts | null;
-  /** The last grant that a comment told; null: none did. */
-  announced: Grant | null;
+  /** Where its client was told that the answer comes from, by the head or a comment since; null: there is no head. */
+  told: Pick<AnswerFacts, 'placement' | 'attempts'> | null;
   over: boolean;
 }
 

@@ -22,8 +22,9 @@ export function exchange(shared: Shared, call: Call): void {
     call,
     answer: answerTo(call.res, protocol, {
       facts() {
-        x.told = factsOf(x);
-        return x.told;
+        const facts = factsOf(x);
+        x.told = facts;
+        return facts;
       },
       drained: () => x.attempt?.resume(),
     }),
@@ -38,7 +39,6 @@ export function exchange(shared: Shared, call: Call): void {
     kept: null,
     backendMs: null,
     told: null,
-    announced: null,
     over: false,
   };
   beat(x);
@@ -128,8 +128,7 @@ function granted(x: Exchange, grant: Grant): void {
 }
 
 /** The client has a head, and the answer will come from elsewhere than it says, or than a comment said since. */
-function hasMoved({ told, announced }: Exchange, { attempt, placement }: Grant): boolean {
-  if (announced !== null) return announced.attempt !== attempt || announced.placement !== placement;
+function hasMoved({ told }: Exchange, { attempt, placement }: Grant): boolean {
   if (told === null) return false;
   if (told.placement === null) return attempt > 1;
   return told.attempts !== attempt || told.placement !== placement;
@@ -137,7 +136,7 @@ function hasMoved({ told, announced }: Exchange, { attempt, placement }: Grant):
 
 function announce(x: Exchange, grant: Grant): void {
   x.answer.comment(changedPlacement(grant));
-  x.announced = grant;
+  x.told = { placement: grant.placement, attempts: grant.attempt };
 }
 
 function changedPlacement({ attempt, placement, reason }: Grant): string {
