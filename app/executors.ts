@@ -1,6 +1,6 @@
 /** Runs the core's effects on the parts, and brings their results back as inputs. */
 import type { Effect } from './core/effects.ts';
-import type { Input } from './core/inputs.ts';
+import type { AttemptEnded, Input } from './core/inputs.ts';
 import type { InstanceId } from './core/request.ts';
 import type { Problem, Profile } from './core/types.ts';
 import { AppError } from './errors.ts';
@@ -19,7 +19,7 @@ export interface ExecutorParts {
   readonly waiters: Waiters;
   readonly containers: Pick<Containers, 'start' | 'adopt' | 'examine' | 'remove' | 'removeContainer'>;
   readonly host: Host;
-  readonly devices: DeviceMemory;
+  readonly devices: Pick<DeviceMemory, 'used'>;
   readonly readAhead: ReadAhead;
   readonly estimator: Estimator;
   /** Ends our connections to an instance; its requests see a reset. */
@@ -73,6 +73,7 @@ export function makeExecutors(parts: ExecutorParts): Executors {
     estimate_need: ({ model, profile }) => run(parts, 'estimate', estimateNeed(parts, model, profile)),
     read_ahead: ({ model, profile }) => run(parts, 'read ahead', readFiles(parts, model, profile)),
     sample_host: () => run(parts, 'sample', sampleHost(parts)),
+    sample_for_verdict: ({ attempt }) => run(parts, 'sample', sampleForVerdict(parts, attempt)),
     look_for_gpus: parts.lookForGpus,
     stopped: parts.stopped,
   };
@@ -182,6 +183,13 @@ async function readFiles(
     },
   );
   submit({ type: 'read_ahead_done', model, hash: profile.hash, read });
+}
+
+/** A client waits: where the host cannot be read, the verdict rests on what is known. */
+async function sampleForVerdict(parts: ExecutorParts, attempt: AttemptEnded): Promise<void> {
+  const host = await unlessBroken(parts, 'sample', parts.host.sample, () => null);
+  if (host !== null) parts.submit({ type: 'host_sampled', host });
+  parts.submit({ ...attempt, sampled: true });
 }
 
 /** The core waits for a reading, so a failed one is taken again. */

@@ -20,7 +20,11 @@ export interface Taken {
 }
 
 /** True: it is back, or nothing can tell and the process is gone. False: the bounded wait is over. */
-export async function memoryBack(devices: DeviceMemory, clock: Clock, taken: Taken): Promise<boolean> {
+export async function memoryBack(
+  devices: Pick<DeviceMemory, 'used'>,
+  clock: Clock,
+  taken: Taken,
+): Promise<boolean> {
   const { bytes, before, ran } = taken;
   if (bytes === 0 || before === null) return true;
   const deadline = clock.now().mono + LONGEST_MS;

@@ -94,7 +94,9 @@ export interface Host {
 }
 
 export interface DeviceMemory {
-  /** Bytes in use on all graphics cards that tell it; null: none does. */
+  /** By PCI address, of all graphics cards that tell it. */
+  cards(): Promise<HostMemory['cards']>;
+  /** Bytes in use on all of them; null: none tells. */
   used(): Promise<number | null>;
 }
 

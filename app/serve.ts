@@ -81,7 +81,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const waiters = makeWaiters();
   const folder = folderParts(config.paths.models, log);
   const memory = hostMemory();
-  const host = watchedHost(memory, containers);
+  const host = watchedHost({ host: memory, devices: deviceMemory(), containers, clock });
   let newest = events.seq;
   let closeConnections: (instance: InstanceId) => void = () => {};
   let lookForGpus: () => void = () => {};

@@ -21,8 +21,7 @@ export interface ChosenGpus {
 /** `auto`: those that the detection found fit; what it found and did not take is told as a problem. */
 export function chooseGpus(config: Config, detected: readonly DetectedGpu[]): ChosenGpus {
   if (config.gpus !== 'auto') {
-    const usable = detected.filter(({ use }) => use !== 'unusable').map(({ gpu }) => gpu);
-    return { gpus: config.gpus.map((gpu) => configured(gpu, config, usable)), problems: [] };
+    return { gpus: config.gpus.map((gpu) => configured(gpu, config, detected)), problems: [] };
   }
   const problems = detected.flatMap((found) => {
     if (found.problem !== null) return [found.problem];
@@ -39,17 +38,32 @@ export function cameInUse(came: readonly DetectedGpu[], { gpus }: Config): reado
   return came.map(({ gpu }) => gpu).filter(isNamed);
 }
 
-function configured(gpu: GpuConfig, config: Config, usable: readonly Gpu[]): Gpu {
+function configured(gpu: GpuConfig, config: Config, detected: readonly DetectedGpu[]): Gpu {
   const engine = gpu.engine ?? firstEngine(config);
   const devices = gpu.devices ?? [FIRST_DEVICE[gpu.kind]];
-  const seen = usable.find(
-    (other) => other.engine === engine && other.devices.some((name) => devices.includes(name)),
+  const matching = detected.filter(
+    (one) =>
+      one.use !== 'unusable' &&
+      one.gpu.engine === engine &&
+      one.gpu.devices.some((name) => devices.includes(name)),
   );
+  const seen = matching[0]?.gpu;
   const byKind = gpu.kind === 'intel' ? 'shared' : 'dedicated';
   const memory = gpu.memory === 'auto' ? (seen?.memory ?? byKind) : gpu.memory;
   const total = memory === 'dedicated' ? (seen?.total ?? null) : null;
   const headroom = gpu.headroom === 'auto' ? gpuHeadroom(total, false) : gpu.headroom;
-  return { name: gpu.name, kind: gpu.kind, engine, devices, env: gpu.env, memory, total, headroom };
+  const cards = cardsOf(gpu, matching);
+  return { name: gpu.name, kind: gpu.kind, engine, devices, env: gpu.env, memory, total, headroom, cards };
+}
+
+/** Variables that choose devices, and thereby number them anew. */
+const CHOOSES_DEVICES = /(VISIBLE_DEVICES|DEVICE_ORDINAL|DEVICE_ORDER|DEVICE_SELECTOR|AFFINITY_MASK)$/;
+
+/** Hidden ones are numbered as if they were alone, so their names say nothing here. */
+function cardsOf({ env }: GpuConfig, matching: readonly DetectedGpu[]): Gpu['cards'] {
+  if (Object.keys(env).some((name) => CHOOSES_DEVICES.test(name))) return {};
+  const numbered = matching.filter(({ use }) => use !== 'hidden');
+  return Object.assign({}, ...numbered.map(({ gpu }) => gpu.cards));
 }
 
 /** The engine of what names none. */
@@ -109,6 +123,7 @@ function join(a: Gpu, b: Gpu): { readonly gpu: Gpu } | { readonly expected: stri
       name: a.name === b.name ? a.name : `${a.name}+${b.name}`,
       devices: [...new Set([...a.devices, ...b.devices])],
       env: { ...a.env, ...b.env },
+      cards: { ...a.cards, ...b.cards },
       total: a.total === null || b.total === null || a.name === b.name ? a.total : a.total + b.total,
     },
   };

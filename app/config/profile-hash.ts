@@ -4,7 +4,7 @@ import type { Profile } from '../core/types.ts';
 
 /**
  * 16 hex digits over all that a container is made from. Left out, since nothing of a container depends on
- * them: `standby`, and of the GPU its name, its total memory and its headroom. The order of keys does not
+ * them: `standby`, and of the GPU its name, its cards, their memory and its headroom. The order of keys does not
  * count.
  */
 export function profileHash(profile: Omit<Profile, 'hash'>): string {

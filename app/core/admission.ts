@@ -5,7 +5,7 @@
 import { type Instance, isLeaving } from './instance.ts';
 import type { InstanceId } from './request.ts';
 import { isAwaited, isStandingBy, type State } from './state.ts';
-import type { HostMemory, Need, Now, Policy, Profile } from './types.ts';
+import type { HostMemory, Need, Policy, Profile } from './types.ts';
 
 const GIB = 1024 ** 3;
 
@@ -102,19 +102,6 @@ export function victims(
 export function memoryIsComingBack(state: State): boolean {
   for (const instance of state.instances.values()) if (isLeaving(instance)) return true;
   return false;
-}
-
-/** The host is read more often than this (ms): an older reading says nothing of now. */
-const KNOWN_MS = 30_000;
-
-/**
- * Whether less of the device's memory is free than its headroom, as far as that is known: a device that shares the
- * host's memory has what is available there. What is free on a card with memory of its own is not known.
- */
-export function isDeviceLow(state: State, { profile: { gpu } }: Instance, now: Now): boolean {
-  const { host } = state;
-  if (gpu?.memory !== 'shared' || host === null || now.mono - host.at > KNOWN_MS) return false;
-  return host.memory.available < gpu.headroom;
 }
 
 function limit(by: Fit['by'], need: number, room: number): Fit {

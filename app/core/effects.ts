@@ -2,6 +2,7 @@
  * What the core wants done. Effects are data; the loop runs them by one exhaustive map, and their results
  * come back as inputs.
  */
+import type { AttemptEnded } from './inputs.ts';
 import type { CommandResult, InstanceId, Refusal, RequestId } from './request.ts';
 import type { Placement, Profile } from './types.ts';
 
@@ -72,6 +73,8 @@ export type Effect =
   /** Read the profile's files, so that they are in the page cache; reports `read_ahead_done`. */
   | { readonly type: 'read_ahead'; readonly model: string; readonly profile: Profile }
   | { readonly type: 'sample_host' }
+  /** Read the host, then report the end of the attempt again as `sampled`, whatever the reading brought. */
+  | { readonly type: 'sample_for_verdict'; readonly attempt: AttemptEnded }
   /** A GPU would be of use and there is none: reports a policy by `configured` where there is one by now. */
   | { readonly type: 'look_for_gpus' }
   | { readonly type: 'answer_command'; readonly id: number; readonly result: CommandResult }

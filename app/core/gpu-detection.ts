@@ -119,6 +119,7 @@ function gpuOf(card: Card, { hasKfd, engine, index }: Surroundings, integrated: 
     memory: integrated ? 'shared' : 'dedicated',
     total,
     headroom: gpuHeadroom(total, false),
+    cards: { [`${DEVICE_PREFIX[kind]}${index}`]: card.pci },
   };
 }
 

@@ -23,6 +23,7 @@ export function parseMeminfo(meminfo: string, arcstats: string | null = null): H
     swapTotal: values.get('SwapTotal') ?? 0,
     swapFree: values.get('SwapFree') ?? 0,
     services: null,
+    cards: {},
   };
 }
 

@@ -27,6 +27,16 @@ export interface Measured {
   readonly vram: number | null;
 }
 
+export interface AttemptEnded {
+  readonly type: 'attempt_ended';
+  readonly request: RequestId;
+  readonly outcome: Outcome;
+  /** What the instance measured of a finished answer. */
+  readonly timings?: Timings | null;
+  /** The host was read for its verdict. */
+  readonly sampled?: true;
+}
+
 export type Input =
   | {
       readonly type: 'configured';
@@ -42,13 +52,7 @@ export type Input =
   // Requests, from the HTTP edge.
   /** `body`: hash of its body where bodies are refused just now, else null. */
   | { readonly type: 'request_received'; readonly request: NewRequest; readonly body: string | null }
-  | {
-      readonly type: 'attempt_ended';
-      readonly request: RequestId;
-      readonly outcome: Outcome;
-      /** What the instance measured of a finished answer. */
-      readonly timings?: Timings | null;
-    }
+  | AttemptEnded
   /** `body`: hash of its body; null: its client is gone, and the body with it. */
   | { readonly type: 'body_identified'; readonly request: RequestId; readonly body: string | null }
   /** Half of the time to its first content is over, and there is none. */

@@ -1,14 +1,14 @@
 /** Decisions about the end of an attempt, and about a client that went. */
-import { isDeviceLow } from './admission.ts';
 import { deathOf, EVIDENCE_MS, seeDeath } from './blame.ts';
 import type { Decision } from './changes.ts';
 import { continuationOf } from './continuation.ts';
+import { isDeviceLow, tellsMemory } from './device-memory.ts';
 import { grant, wait } from './grant.ts';
-import type { Input } from './inputs.ts';
+import type { AttemptEnded } from './inputs.ts';
 import type { Instance } from './instance.ts';
 import { reasonOfFailure } from './reason.ts';
 import { refusal, refuseRequest } from './refuse.ts';
-import { judge } from './replay.ts';
+import { isUnexplained, judge } from './replay.ts';
 import type { Failure, Forwarded, InstanceId, Outcome, Refusal, Request, RequestId } from './request.ts';
 import { learned, readShare, type Timings, UNKNOWN_SPEED } from './speed.ts';
 import type { State } from './state.ts';
@@ -31,14 +31,15 @@ export function onAbandoned(out: Decision, state: State, id: RequestId, now: Now
   out.changes.push({ type: 'request_closed', request: id, answered: true });
 }
 
-export function onAttemptEnded(
-  out: Decision,
-  state: State,
-  { request: id, outcome, timings }: Extract<Input, { type: 'attempt_ended' }>,
-  now: Now,
-): void {
+export function onAttemptEnded(out: Decision, state: State, ended: AttemptEnded, now: Now): void {
+  const { request: id, outcome, timings } = ended;
   const request = state.requests.get(id);
   if (request === undefined || request.phase.phase !== 'running') return;
+  const ran = { instance: state.instances.get(request.phase.instance), placement: request.phase.placement };
+  if (isToBeSampled(state, ran.instance, ended)) {
+    out.effects.push({ type: 'sample_for_verdict', attempt: ended });
+    return;
+  }
   // What a drill asks is tiny and special: it says nothing about others' requests.
   if (timings && !request.drill) learn(out, state, request.phase.instance, timings);
   if (outcome.kind !== 'failed') {
@@ -48,8 +49,17 @@ export function onAttemptEnded(
     else out.changes.push({ type: 'request_closed', request: id, answered: true });
     return;
   }
-  const { instance, placement } = request.phase;
-  onFailure(out, state, request, { instance: state.instances.get(instance), placement }, outcome, now);
+  onFailure(out, state, request, ran, outcome, now);
+}
+
+/** Its verdict hangs on how much memory its device has free just now: only this request waits for the reading. */
+function isToBeSampled(
+  state: State,
+  instance: Instance | undefined,
+  { outcome, sampled }: AttemptEnded,
+): boolean {
+  if (sampled || outcome.kind !== 'failed' || !isUnexplained(outcome.failure)) return false;
+  return instance !== undefined && tellsMemory(state, instance);
 }
 
 function learn(out: Decision, state: State, id: InstanceId, timings: Timings): void {

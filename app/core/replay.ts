@@ -135,7 +135,17 @@ function isClientFault(status: number, message: string): boolean {
 function isBackendFault({ failure, vramLow }: Attempted): boolean {
   if (failure.kind !== 'http') return true;
   if (failure.status === 401) return true;
-  return failure.status === 500 && (/compute error/i.test(failure.message) || vramLow);
+  return failure.status === 500 && (isComputeError(failure.message) || vramLow);
+}
+
+/** A server error that names no cause: what it means hangs on the device's memory. */
+export function isUnexplained(failure: Failure): boolean {
+  if (failure.kind !== 'http' || failure.status !== 500) return false;
+  return !isComputeError(failure.message) && !isClientFault(failure.status, failure.message);
+}
+
+function isComputeError(message: string): boolean {
+  return /compute error/i.test(message);
 }
 
 /** The client has text already, so an error answer can't be passed on as the answer. */

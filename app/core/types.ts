@@ -38,6 +38,8 @@ export interface Gpu {
   readonly total: number | null;
   /** VRAM left alone. */
   readonly headroom: number;
+  /** PCI address of the card behind each of its devices, where that is known. */
+  readonly cards: Readonly<Record<string, string>>;
 }
 
 /** How a model runs on one placement: everything that a container is made from. */
@@ -128,6 +130,15 @@ export interface HostMemory {
   readonly swapFree: number;
   /** Memory of the NAS services (containers that are not ours); null where not measured. */
   readonly services: number | null;
+  /** By PCI address: cards whose driver tells their own memory. */
+  readonly cards: Readonly<Record<string, CardMemory>>;
+}
+
+/** A graphics card's own memory. */
+export interface CardMemory {
+  readonly total: number;
+  /** By all programs. */
+  readonly used: number;
 }
 
 /** Why something failed or moved; the words of the event contract. */

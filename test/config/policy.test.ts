@@ -200,6 +200,34 @@ test('a named GPU takes what was detected of it: memory and its size', () => {
   assert.deepEqual([shared?.memory, shared?.total], ['shared', null]);
 });
 
+test('a named GPU is the cards that were detected under its devices, unless it numbers them itself', () => {
+  const card = (index: number, use: DetectedGpu['use'], pci: string) =>
+    detected(`Radeon ${index}`, use, {
+      kind: 'amd',
+      devices: [`ROCm${index}`],
+      cards: { [`ROCm${index}`]: pci },
+    });
+  const both = [card(0, 'on', '0000:03:00.0'), card(1, 'on', '0000:04:00.0')];
+  const cards = (line: string, found: readonly DetectedGpu[]) =>
+    made(`gpus: [${line}]`, { detected: found }).policy.gpus[0]?.cards;
+  assert.deepEqual(cards('{name: a, kind: amd}', both), { ROCm0: '0000:03:00.0' });
+  assert.deepEqual(cards('{name: a, kind: amd, devices: [ROCm0, ROCm1]}', both), {
+    ROCm0: '0000:03:00.0',
+    ROCm1: '0000:04:00.0',
+  });
+  assert.deepEqual(cards('{name: a, kind: vulkan}', both), {});
+  assert.deepEqual(cards('{name: a, kind: amd, env: {HIP_VISIBLE_DEVICES: 1}}', both), {});
+  for (const use of ['hidden', 'unusable'] as const)
+    assert.deepEqual(cards('{name: a, kind: amd}', [card(0, use, '0000:0c:00.0')]), {}, use);
+  const joined = made('models: {chat: {file: chat.gguf, gpu: {devices: [ROCm0, ROCm1]}}}', {
+    detected: both,
+  });
+  assert.deepEqual(model(joined, 'chat').profiles.gpu?.gpu?.cards, {
+    ROCm0: '0000:03:00.0',
+    ROCm1: '0000:04:00.0',
+  });
+});
+
 test('a model may name its GPUs: by name, by the slug of a detected name, by device, several as one', () => {
   const gpus =
     'gpus: [{name: a, kind: nvidia, devices: [CUDA0]}, {name: b, kind: nvidia, devices: [CUDA1]}, {name: c, kind: intel}]';
@@ -278,7 +306,7 @@ test('the hash follows all that a container is made from, and nothing else', () 
   const same: Omit<Profile, 'hash'>[] = [
     { ...profile, gpu: { ...profile.gpu, env: { GGML_B: '2', GGML_A: '1' } } },
     { ...profile, standby: 'warm' },
-    { ...profile, gpu: { ...profile.gpu, name: 'other', total: 1, headroom: 1 } },
+    { ...profile, gpu: { ...profile.gpu, name: 'other', total: 1, headroom: 1, cards: { CUDA0: 'x' } } },
   ];
   for (const other of same) assert.equal(profileHash(other), profileHash(profile));
   const different: Omit<Profile, 'hash'>[] = [

@@ -44,6 +44,7 @@ export function gpu(name: string, more: Partial<Gpu> = {}): Gpu {
     memory: 'dedicated',
     total: 8 * 2 ** 30,
     headroom: 512 * 2 ** 20,
+    cards: {},
     ...more,
   };
 }

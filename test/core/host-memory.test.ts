@@ -13,6 +13,7 @@ test('meminfo is read in bytes', () => {
     swapTotal: 2097148 * 1024,
     swapFree: 2000000 * 1024,
     services: null,
+    cards: {},
   });
 });
 

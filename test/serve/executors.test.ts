@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import type { InstancePlan } from '../../app/core/effects.ts';
 import type { Input } from '../../app/core/inputs.ts';
 import { makeExecutors } from '../../app/executors.ts';
-import type { Containers, DeviceMemory } from '../../app/ports.ts';
+import type { Containers, DeviceMemory, Host } from '../../app/ports.ts';
 import { makeWaiters } from '../../app/waiters.ts';
 import { manualClock } from '../support/clock.ts';
 import { host, need, profile } from '../support/model.ts';
@@ -22,11 +22,11 @@ const PLAN: InstancePlan = {
   promptCache: 0,
 };
 
-type Parts = Partial<Pick<Containers, 'start' | 'adopt' | 'examine' | 'remove'>> & {
+type Parts = Partial<Pick<Containers, 'start' | 'adopt' | 'examine' | 'remove'> & Host> & {
   readonly used?: DeviceMemory['used'];
 };
 
-function executors({ used = async () => null, ...containers }: Parts) {
+function executors({ used = async () => null, sample = async () => host(1), ...containers }: Parts) {
   const told: Input[] = [];
   const logged: string[] = [];
   const ok = { ok: true, container: 'c', measured: { placement: null, ram: null, vram: null } } as const;
@@ -47,7 +47,7 @@ function executors({ used = async () => null, ...containers }: Parts) {
       removeContainer: async () => {},
       ...containers,
     },
-    host: { sample: async () => host(1) },
+    host: { sample },
     devices: { used },
     readAhead: { read: async () => 0 },
     estimator: { need: async () => need(1) },
@@ -101,6 +101,32 @@ describe('a removal ends', () => {
       made.remove_instance(remove);
       await settled();
       assert.deepEqual(types(told), expected);
+    });
+  }
+});
+
+describe('a verdict that hangs on memory', () => {
+  const attempt = {
+    type: 'attempt_ended',
+    request: 1,
+    outcome: {
+      kind: 'failed',
+      failure: { kind: 'http', status: 500, message: 'no' },
+      forwarded: 'nothing',
+    },
+  } as const;
+  const table: [string, Parts, string[]][] = [
+    ['is given after the reading', {}, ['host_sampled', 'attempt_ended']],
+    ['is given though the host cannot be read', { sample: broken }, ['attempt_ended']],
+    ['is given though the reading breaks at once', { sample: throwing }, ['attempt_ended']],
+  ];
+  for (const [what, parts, expected] of table) {
+    test(what, async () => {
+      const { made, told } = executors(parts);
+      made.sample_for_verdict({ type: 'sample_for_verdict', attempt });
+      await settled();
+      assert.deepEqual(types(told), expected);
+      assert.deepEqual(told.at(-1), { ...attempt, sampled: true });
     });
   }
 });

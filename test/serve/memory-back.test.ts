@@ -17,6 +17,7 @@ async function machine(t: { after(work: () => Promise<void>): void }) {
   const card = join(sys, 'bus/pci/devices/0000:03:00.0');
   await mkdir(card, { recursive: true });
   await mkdir(join(sys, 'bus/pci/devices/0000:00:1f.0'));
+  await writeFile(join(card, 'mem_info_vram_total'), `${8 * GIB}\n`);
   return { sys, uses: (bytes: number) => writeFile(join(card, 'mem_info_vram_used'), `${bytes}\n`) };
 }
 

@@ -7,11 +7,12 @@ import { modelApi } from '../../app/adapters/http/forward/index.ts';
 import { systemClock } from '../../app/clock.ts';
 import type { FactBody } from '../../app/core/facts.ts';
 import { UNKNOWN_SPEED } from '../../app/core/speed.ts';
+import type { Gpu, HostMemory } from '../../app/core/types.ts';
 import { makeGate } from '../../app/gate.ts';
 import { type Loop, makeLoop } from '../../app/loop.ts';
 import { makeWaiters } from '../../app/waiters.ts';
 import { fakeLlama, silent } from './fake-llama.ts';
-import { GIB, host, model, need, policy, profile } from './model.ts';
+import { GIB, GPU, host, model, need, policy, profile } from './model.ts';
 
 const SETTINGS = {
   bodyLimit: 1_000_000,
@@ -36,12 +37,21 @@ export async function twoInstances() {
   return {
     gpu,
     cpu,
-    async home(contexts?: { readonly gpu: number; readonly cpu: number }): Promise<CoreEdge> {
-      const edge = await coreEdge({ gpu: gpu.port, cpu: cpu.port }, contexts);
+    async home(contexts?: Contexts, machine?: Machine): Promise<CoreEdge> {
+      const edge = await coreEdge({ gpu: gpu.port, cpu: cpu.port }, contexts, machine);
       edges.push(edge);
       return edge;
     },
   };
+}
+
+/** Tokens of each instance's slot. */
+export type Contexts = Readonly<Record<'gpu' | 'cpu', number>>;
+
+export interface Machine {
+  readonly gpu: Gpu;
+  /** As the host is read at that moment. */
+  readonly memory: () => HostMemory;
 }
 
 export interface CoreEdge {
@@ -57,7 +67,8 @@ export interface CoreEdge {
  */
 export async function coreEdge(
   ports: Readonly<Record<'gpu' | 'cpu', number>>,
-  contexts = { gpu: 2048, cpu: 2048 },
+  contexts: Contexts = { gpu: 2048, cpu: 2048 },
+  machine: Machine = { gpu: GPU, memory: () => host(12 * GIB) },
 ): Promise<CoreEdge> {
   const facts: FactBody[] = [];
   const waiters = makeWaiters();
@@ -100,13 +111,19 @@ export async function coreEdge(
         ),
       read_ahead: nothing,
       look_for_gpus: () => {},
-      sample_host: () => loop.submit({ type: 'host_sampled', host: host(12 * GIB) }),
+      sample_host: () => loop.submit({ type: 'host_sampled', host: machine.memory() }),
+      sample_for_verdict({ attempt }) {
+        setImmediate(() => {
+          loop.submit({ type: 'host_sampled', host: machine.memory() });
+          loop.submit({ ...attempt, sampled: true });
+        });
+      },
       stopped: nothing,
     },
   });
   const gate = makeGate({ loop, waiters, newest: () => 0, clock: systemClock, version: 'test' });
   const profiles = {
-    gpu: profile('chat', 'gpu', { parallel: 1, context: contexts.gpu }),
+    gpu: profile('chat', 'gpu', { parallel: 1, context: contexts.gpu, gpu: machine.gpu }),
     cpu: profile('chat', 'cpu', { parallel: 1, context: contexts.cpu }),
   };
   loop.submit({ type: 'engine_reachable', engine: 'local' });

@@ -13,6 +13,7 @@ export const GPU: Gpu = {
   memory: 'dedicated',
   total: 8 * GIB,
   headroom: 512 * MIB,
+  cards: {},
 };
 
 export function profile(model: string, placement: Placement, more: Partial<Profile> = {}): Profile {
@@ -72,5 +73,5 @@ export function need(ram: number, vram = 0): Need {
 }
 
 export function host(available: number, total = 16 * GIB): HostMemory {
-  return { total, available, swapTotal: 0, swapFree: 0, services: null };
+  return { total, available, swapTotal: 0, swapFree: 0, services: null, cards: {} };
 }

@@ -12,6 +12,7 @@ export const VULKAN: Gpu = {
   memory: 'shared',
   total: null,
   headroom: 0,
+  cards: {},
 };
 
 export function profileOf(change: Partial<Profile> = {}): Profile {

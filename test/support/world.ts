@@ -179,6 +179,11 @@ export function makeWorld(options: WorldOptions): World {
       read_ahead: record,
       look_for_gpus: record,
       sample_host: () => loop.submit({ type: 'host_sampled', host: memory }),
+      sample_for_verdict(effect) {
+        record(effect);
+        loop.submit({ type: 'host_sampled', host: memory });
+        loop.submit({ ...effect.attempt, sampled: true });
+      },
     },
   });
 

@@ -1,25 +1,46 @@
 /**
- * What graphics cards say of their memory. amdgpu tells each card's use in sysfs, which shows the host's devices
- * inside a container too. NVIDIA's and Intel's drivers tell it only to their own tools.
+ * What graphics cards say of their memory. amdgpu tells each card's size and use in sysfs, which shows the host's
+ * devices inside a container too. NVIDIA's and Intel's drivers tell the use only to their own tools.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { CardMemory } from '../../core/types.ts';
 import { systemCode } from '../../errors.ts';
 import type { DeviceMemory } from '../../ports.ts';
 
 /** `sys` is another mount of sysfs (tests). Never rejects for a file that is absent or refused. */
 export function deviceMemory({ sys = '/sys' }: { readonly sys?: string } = {}): DeviceMemory {
   const bus = join(sys, 'bus/pci/devices');
+
+  async function cards(): Promise<Readonly<Record<string, CardMemory>>> {
+    const devices = (await optional(readdir(bus))) ?? [];
+    const told = await Promise.all(
+      devices.map(async (pci) => [pci, await readCard(join(bus, pci))] as const),
+    );
+    return Object.fromEntries(
+      told.flatMap(([pci, memory]) => (memory === null ? [] : [[pci, memory] as const])),
+    );
+  }
+
   return {
+    cards,
     async used() {
-      const cards = await optional(readdir(bus));
-      const told = await Promise.all(
-        (cards ?? []).map((pci) => optional(readFile(join(bus, pci, 'mem_info_vram_used'), 'utf8'))),
-      );
-      const bytes = told.flatMap((text) => (text !== null && /^\d+\s*$/.test(text) ? [Number(text)] : []));
-      return bytes.length === 0 ? null : bytes.reduce((sum, each) => sum + each, 0);
+      const told = Object.values(await cards());
+      return told.length === 0 ? null : told.reduce((sum, { used }) => sum + used, 0);
     },
   };
+}
+
+/** Null: it does not tell both. */
+async function readCard(folder: string): Promise<CardMemory | null> {
+  const used = await bytesIn(join(folder, 'mem_info_vram_used'));
+  const total = used === null ? null : await bytesIn(join(folder, 'mem_info_vram_total'));
+  return used === null || total === null ? null : { total, used };
+}
+
+async function bytesIn(file: string): Promise<number | null> {
+  const text = await optional(readFile(file, 'utf8'));
+  return text !== null && /^\d+\s*$/.test(text) ? Number(text) : null;
 }
 
 async function optional<T>(reading: Promise<T>): Promise<T | null> {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { deviceMemory } from '../../../app/adapters/host/device-memory.ts';
 import { detectGpus } from '../../../app/adapters/host/gpus.ts';
 import { host } from '../../../app/adapters/host/memory.ts';
 import { gpuHeadroom, gpusInUse } from '../../../app/core/gpu-detection.ts';
@@ -14,12 +15,17 @@ const machines: Record<string, { readonly files: Record<string, string> }> = JSO
 );
 const GIB = 1024 ** 3;
 
-async function detect(t: TestContext, machine: string) {
+async function rootOf(t: TestContext, machine: string): Promise<string> {
   const root = await temporaryFolder(t);
   for (const [file, text] of Object.entries(machines[machine]?.files ?? {})) {
     await mkdir(dirname(join(root, file)), { recursive: true });
     await writeFile(join(root, file), text);
   }
+  return root;
+}
+
+async function detect(t: TestContext, machine: string) {
+  const root = await rootOf(t, machine);
   return detectGpus({ sys: join(root, 'sys'), proc: join(root, 'proc') });
 }
 
@@ -36,6 +42,7 @@ test('integrated graphics alone are offered with the reason, not switched on', a
     memory: 'shared',
     total: null,
     headroom: 512 * 1024 * 1024,
+    cards: { Vulkan0: '0000:00:02.0' },
   });
   assert.equal(only?.use, 'offered');
   assert.match(only?.why ?? '', /only when the configuration names it/);
@@ -89,6 +96,32 @@ test('a Radeon card is used by ROCm with its memory, the processor’s graphics 
     ],
   );
   assert.deepEqual(gpus[0]?.nodes, ['/dev/dri/card1', '/dev/dri/renderD129']);
+});
+
+test('amdgpu tells the memory of each card, by the address that its GPU has', async (t) => {
+  const root = await rootOf(t, 'amd');
+  const sys = join(root, 'sys');
+  const radeon = (file: string, text: string) =>
+    writeFile(join(sys, 'bus/pci/devices/0000:03:00.0', file), text);
+  const { cards, used } = deviceMemory({ sys });
+  assert.deepEqual(await cards(), {}, 'a size alone says nothing of what is free');
+  await radeon('mem_info_vram_used', '12000000000\n');
+  assert.deepEqual(await cards(), { '0000:03:00.0': { total: 12868124672, used: 12000000000 } });
+  assert.equal(await used(), 12000000000);
+  const [gpu] = gpusInUse(await detectGpus({ sys, proc: join(root, 'proc') }));
+  assert.deepEqual(gpu?.cards, { ROCm0: '0000:03:00.0' });
+  for (const unreadable of ['', 'busy\n', '-1\n']) {
+    await radeon('mem_info_vram_used', unreadable);
+    assert.deepEqual(await cards(), {}, unreadable);
+  }
+});
+
+test('NVIDIA’s and Intel’s drivers tell no card’s use in sysfs, and nothing is guessed', async (t) => {
+  for (const machine of ['zimacube', 'nvidiaTwo', 'arc', 'none']) {
+    const { cards, used } = deviceMemory({ sys: join(await rootOf(t, machine), 'sys') });
+    assert.deepEqual(await cards(), {}, machine);
+    assert.equal(await used(), null, machine);
+  }
 });
 
 test('without ROCm’s kernel interface a Radeon card is used by Vulkan', async (t) => {

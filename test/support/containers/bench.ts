@@ -91,6 +91,7 @@ export const SOFTWARE_GPU: Gpu = {
   memory: 'shared',
   total: null,
   headroom: 0,
+  cards: {},
 };
 
 export function planFor(

@@ -12,6 +12,7 @@ import {
   WHOLE,
   whole,
 } from '../../../support/fake-llama.ts';
+import { GIB, GPU, host } from '../../../support/model.ts';
 import { ask, post } from '../../../support/raw-client.ts';
 import { until } from '../../../support/until.ts';
 
@@ -79,6 +80,23 @@ test("a client's fault passes on, Compute error does not", async () => {
   cpu.behave(whole());
   const reply = await ask(url + PATH, CHAT);
   assert.equal(reply.headers['llamastead-placement'], 'cpu');
+});
+
+test('a server error without a cause is passed on while the card has room, and moves to the CPU when it is full', async () => {
+  let used = 7 * GIB;
+  const card = '0000:03:00.0';
+  const memory = () => ({ ...host(12 * GIB), cards: { [card]: { total: 8 * GIB, used } } });
+  const { url } = await home(undefined, { gpu: { ...GPU, cards: { Vulkan0: card } }, memory });
+  gpu.behave(failing(500, 'Internal Server Error'));
+  cpu.behave(whole());
+  const passed = await ask(url + PATH, CHAT);
+  assert.equal(passed.status, 500);
+  assert.match(passed.text(), /Internal Server Error/);
+  used = 8 * GIB - 1;
+  const moved = await ask(url + PATH, CHAT);
+  assert.equal(moved.text(), WHOLE);
+  assert.equal(moved.headers['llamastead-placement'], 'cpu');
+  assert.equal(moved.headers['llamastead-attempts'], '2');
 });
 
 test('a stream that broke after text ends with failed_after_output', async () => {
