@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { describe, test } from 'node:test';
 import { refuseSecond } from '../../app/adapters/docker/containers.ts';
+import { untilFrozen } from '../../app/adapters/docker/freeze.ts';
 import { LABELS } from '../../app/adapters/docker/names.ts';
 import { systemClock } from '../../app/clock.ts';
 import { AppError } from '../../app/errors.ts';
@@ -96,7 +97,7 @@ export function containersContract(name: string, engine: () => BenchEngine, time
       const { containers, reports, docker, own } = await home(t);
       const { container } = good(await containers.start(planFor(engine(), 'i1')));
       const paused = reports.next('instance_paused');
-      await docker.getContainer(container).pause();
+      await untilFrozen(() => docker.getContainer(container).pause());
       assert.equal((await paused).instance, 'i1');
       await containers.remove('i1', 'kill');
       assert.ok(!(await own()).includes(container));

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Bench, type BenchOptions, forwardBench, type Verdict } from '../support/forward-bench.ts';
+import { freeze } from '../support/freeze.ts';
 import { ask, post } from '../support/raw-client.ts';
 import {
   busySlots,
@@ -202,7 +203,7 @@ test('a frozen instance misses the first-token deadline; closing its connections
   await ready(victim);
   const settings = { firstToken: 400 };
   const bench = await home([victim, cpu], { settings, onFailure: () => toCpu });
-  await servers.docker.run(['pause', victim.name]);
+  await freeze((...command) => servers.docker.run(command), victim.name);
   const slow = await ask(bench.url + CHAT, { ...HI, stream: true });
   assert.equal(slow.headers['llamastead-placement'], 'cpu');
   const [missed] = bench.tickets[0]?.outcomes ?? [];

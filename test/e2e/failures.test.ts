@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ensureBench } from '../home/bench.ts';
+import { freeze } from '../support/freeze.ts';
 import { chat } from './support/chat.ts';
 import { type Controller, startController } from './support/controller.ts';
 import { running } from './support/wait.ts';
@@ -69,8 +70,7 @@ describe('the request is answered by the CPU, and the event names the cause, whe
     await loaded('hangs');
     const pending = chat(home, { model: 'hangs', tokens: 600, stream: true, id: 'paused-1' });
     await running(home, 'paused-1');
-    const victim = await home.container('hangs', 'gpu');
-    await home.docker('pause', victim);
+    await freeze(home.docker, await home.container('hangs', 'gpu'));
     await answered(await pending, 'hangs', 'paused');
   });
 

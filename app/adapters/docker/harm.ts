@@ -5,6 +5,7 @@ import { AppError } from '../../errors.ts';
 import type { Harm } from '../../ports/drills.ts';
 import type { EngineContext } from './context.ts';
 import { refusedWith } from './docker-error.ts';
+import { untilFrozen } from './freeze.ts';
 
 const MIB = 1024 * 1024;
 /** Left to a starved program: its next larger piece of work takes more. */
@@ -17,7 +18,7 @@ export async function harm(context: EngineContext, container: string, how: Harm)
   const { change } = context;
   try {
     if (how === 'kill') await change.kill(container, 'SIGKILL');
-    else if (how === 'pause') await change.pause(container);
+    else if (how === 'pause') await untilFrozen(() => change.pause(container));
     else await starve(context, container);
   } catch (thrown) {
     if (refusedWith(thrown) === undefined) throw thrown;

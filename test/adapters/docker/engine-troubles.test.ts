@@ -403,3 +403,17 @@ test('a session that Docker refuses leaves no connection behind', async (t) => {
   assert.ok(it.fake.requests.some((line) => /^POST .*\/exec\/\w+\/start/.test(line)));
   await until(() => it.fake.attached() === 0);
 });
+
+test('a pause that finds a thread busy is tried again, and not for ever', async (t) => {
+  const it = await bench(t);
+  const id = await running(it);
+  it.fake.engine.busyPauses = 1000;
+  await assert.rejects(
+    it.home.containers.harm('i1', 'pause'),
+    (thrown) => thrown instanceof AppError && thrown.code === 'not_possible' && /freeze/.test(thrown.message),
+  );
+  assert.equal(container(it.fake, id).status, 'running');
+  it.fake.engine.busyPauses = 2;
+  await it.home.containers.harm('i1', 'pause');
+  assert.equal(container(it.fake, id).status, 'paused');
+});

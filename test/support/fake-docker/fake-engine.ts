@@ -42,6 +42,8 @@ export interface FakeEngine {
   readonly listeners: Set<EventListener>;
   /** Removals never end. */
   removalHangs: boolean;
+  /** So many pauses find a thread that is busy inside the kernel. */
+  busyPauses: number;
   /** Names of containers that can't be started. */
   startFails: RegExp | null;
   create(name: string, body: CreateBody): FakeContainer;
@@ -119,6 +121,7 @@ export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): Fake
     history,
     listeners,
     removalHangs: false,
+    busyPauses: 0,
     startFails: null,
     create(name, body) {
       if (!images.has(body.Image)) throw new Refused(404, `No such image: ${body.Image}`);
@@ -169,6 +172,11 @@ export function fakeEngine({ images, newId, holderHost }: FakeEngineParts): Fake
     },
     pause(container) {
       if (container.status !== 'running') throw new Refused(409, `Container ${container.id} is not running`);
+      if (engine.busyPauses > 0) {
+        engine.busyPauses--;
+        const why = 'OCI runtime pause failed: unable to freeze: unknown';
+        throw new Refused(500, `Cannot pause container ${container.id}: ${why}`);
+      }
       container.status = 'paused';
       container.llama?.pause();
       tell(container, 'pause');
