@@ -7,32 +7,37 @@ import type { DrillReport } from '../../app/core/drill-report.ts';
 import { answerReader } from '../../app/inspect/drill/answer.ts';
 import { drillBody } from '../../app/inspect/drill/bodies.ts';
 import { ensureBench } from '../home/bench.ts';
+import { benchOn, type NewerEngine, startNewerEngine } from '../support/newer-engine/newer-engine.ts';
 import { CALLING_TEMPLATE } from '../support/tool-template.ts';
 import { chat } from './support/chat.ts';
 import { type Controller, startController } from './support/controller.ts';
 import { running } from './support/wait.ts';
 
+const CONFIG = {
+  failover: { returnAfter: '1s' },
+  // Room for one model alone.
+  memory: { budget: '700MiB' },
+  models: {
+    tiny: { file: 'tiny.gguf', context: 2048, parallel: 2 },
+    second: { file: 'tiny.gguf', context: 2048, placements: ['cpu'] },
+    caller: { file: 'tiny.gguf', context: 2048, env: { LLAMA_ARG_CHAT_TEMPLATE: CALLING_TEMPLATE } },
+  },
+};
+let engine: NewerEngine;
 let home: Controller;
 let stranger: string;
 
 before(async () => {
-  const { images } = await ensureBench();
-  home = await startController('e2e-drill', {
-    failover: { returnAfter: '1s' },
-    // Room for one model alone.
-    memory: { budget: '700MiB' },
-    models: {
-      tiny: { file: 'tiny.gguf', context: 2048, parallel: 2 },
-      second: { file: 'tiny.gguf', context: 2048, placements: ['cpu'] },
-      caller: { file: 'tiny.gguf', context: 2048, env: { LLAMA_ARG_CHAT_TEMPLATE: CALLING_TEMPLATE } },
-    },
-  });
-  stranger = await home.docker('run', '-d', '--entrypoint', 'sleep', images.cpu, '1000');
+  const bench = await ensureBench();
+  engine = await startNewerEngine(bench);
+  home = await startController('e2e-drill', CONFIG, benchOn(engine, bench));
+  stranger = await home.docker('run', '-d', '--entrypoint', 'sleep', bench.images.cpu, '1000');
 });
 
 after(async () => {
   await home.docker('rm', '-f', stranger);
   await home.close();
+  await engine.stop();
 });
 
 const TOOL_REQUEST = JSON.parse(

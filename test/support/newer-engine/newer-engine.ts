@@ -56,6 +56,11 @@ export async function startNewerEngine(bench: Bench): Promise<NewerEngine> {
   return { docker, socket, stop };
 }
 
+/** The bench's images and models, on this engine. */
+export function benchOn({ docker, socket }: NewerEngine, bench: Bench): Bench {
+  return { ...bench, docker, socket };
+}
+
 /** The image's content hash tells whether the root folder is the one that it would give. */
 async function makeRoot(bench: Bench): Promise<void> {
   const dockerfile = join(here, 'Dockerfile');
