@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { View } from '../../app/core/view.ts';
 import { check, type Verdict } from './check/check.ts';
 import type { Finding } from './check/finding.ts';
-import { memoryStays } from './check/memory.ts';
+import { memoryStays, type Sample } from './check/memory.ts';
 import { checkSeams, type SeamCounts } from './check/seams.ts';
 import { busySlots } from './check/slots.ts';
 import { type Crowd, startCrowd } from './clients/crowd.ts';
@@ -141,7 +141,11 @@ async function runIn(
     findings,
     strikes,
     requests: transcripts.length,
-    memory: { first: samples[0] ?? 0, last: samples.at(-1) ?? 0, most: Math.max(...samples) },
+    memory: {
+      first: samples[0]?.bytes ?? 0,
+      last: samples.at(-1)?.bytes ?? 0,
+      most: Math.max(...samples.map(({ bytes }) => bytes)),
+    },
     moved: transcripts.filter(({ raw }) => raw.includes(': llamastead attempt=')).length,
     generations,
     seams,
@@ -159,13 +163,15 @@ function unfinishedOf(crowd: Crowd): string {
     .join('\n');
 }
 
-function sampled(home: ChaosHome): { stop(): readonly number[] } {
-  const samples: number[] = [];
-  const sample = () =>
-    home.memory().then(
-      (bytes) => samples.push(bytes),
+function sampled(home: ChaosHome): { stop(): readonly Sample[] } {
+  const samples: Sample[] = [];
+  const sample = () => {
+    const pid = home.controller.pid();
+    return home.memory().then(
+      (bytes) => samples.push({ pid, bytes }),
       () => undefined,
     );
+  };
   const timer = setInterval(() => void sample(), MEMORY_EVERY_MS);
   return {
     stop() {
