@@ -1,11 +1,13 @@
 /** Rules that concern more than one key of the file. */
+import { PLACEMENTS } from '../core/types.ts';
+import { refusePair } from './env-forms.ts';
 import type { Fault } from './problems.ts';
 import type { FileConfig } from './schema.ts';
 import type { Path } from './yaml.ts';
 
-/** Names that are used twice or that name nothing. */
+/** Names that are used twice or that name nothing, and values that do not go together. */
 export function crossChecks(config: FileConfig): Fault[] {
-  return [...modelNames(config), ...gpuNames(config), ...scheduleModels(config)];
+  return [...modelNames(config), ...modelEnvs(config), ...gpuNames(config), ...scheduleModels(config)];
 }
 
 function fault(path: Path, expected: string): Fault {
@@ -25,6 +27,21 @@ function modelNames(config: FileConfig): Fault[] {
     }
   }
   return faults;
+}
+
+/** Of each placement, as its instances get them; told where the variable stands. */
+function modelEnvs(config: FileConfig): Fault[] {
+  if (config.models === 'auto') return [];
+  return Object.entries(config.models).flatMap(([name, model]) => {
+    const faults = PLACEMENTS.flatMap((placement) => {
+      const own = model[placement].env ?? {};
+      const refused = refusePair({ ...model.env, ...own });
+      if (refused === null) return [];
+      const section = Object.hasOwn(own, refused.name) ? [placement] : [];
+      return [fault(['models', name, ...section, 'env', refused.name], refused.expected)];
+    });
+    return [...new Map(faults.map((one) => [one.path.join('.'), one])).values()];
+  });
 }
 
 function gpuNames(config: FileConfig): Fault[] {

@@ -90,17 +90,22 @@ export function secret() {
 
 export type SecretSource = z.output<ReturnType<typeof secret>>;
 
-/** Environment variables whose names pass a check; numbers and booleans become text. */
-export function variables(refuse: (name: string) => string | null) {
+/** What was expected, or null where nothing is wrong. */
+type Refuse = (name: string) => string | null;
+type RefuseValue = (name: string, value: string) => string | null;
+
+/** Environment variables whose names and values pass a check; numbers and booleans become text. */
+export function variables(refuse: Refuse, refuseValue: RefuseValue = () => null) {
   const value = z
     .union([z.string(), z.number(), z.boolean()], { error: 'a text, a number, or true or false' })
     .transform(String);
   return z.record(z.string(), value, { error: 'a list of NAME: value' }).superRefine((variables, context) => {
-    for (const name of Object.keys(variables)) {
-      const expected = refuse(name);
-      if (expected !== null) {
-        context.addIssue({ code: 'custom', path: [name], message: expected, params: { unknownKey: true } });
-      }
+    for (const [name, value] of Object.entries(variables)) {
+      const unknown = refuse(name);
+      const expected = unknown ?? refuseValue(name, value);
+      if (expected === null) continue;
+      const params = { unknownKey: unknown !== null };
+      context.addIssue({ code: 'custom', path: [name], message: expected, params });
     }
   });
 }

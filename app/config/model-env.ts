@@ -4,30 +4,9 @@
  * refused names the key that does it. Names as in llama-server's own help.
  */
 import { nearest } from '../core/nearest.ts';
+import { ENV_FORMS } from './env-forms.ts';
 
 const PREFIX = 'LLAMA_ARG_';
-
-const ALLOWED = new Set(
-  [
-    // Sampling.
-    'TEMPERATURE TOP_K TOP_P MIN_P REPEAT_PENALTY PRESENCE_PENALTY FREQUENCY_PENALTY N_PREDICT',
-    'BACKEND_SAMPLING',
-    // KV types, batch, flash attention.
-    'CACHE_TYPE_K CACHE_TYPE_V BATCH UBATCH CONT_BATCHING FLASH_ATTN',
-    // Saved points of a prompt: their memory is planned from it.
-    'CTX_CHECKPOINTS',
-    // Templates and reasoning.
-    'JINJA CHAT_TEMPLATE CHAT_TEMPLATE_KWARGS SKIP_CHAT_PARSING PREFILL_ASSISTANT',
-    'THINK THINK_BUDGET THINK_BUDGET_MESSAGE REASONING REASONING_EFFORT REASONING_PRESERVE',
-    // Speculative decoding; a draft model file is no variable: its memory would not be planned.
-    'SPEC_TYPE SPEC_DRAFT_N_MAX SPEC_DRAFT_N_MIN SPEC_DRAFT_P_MIN SPEC_DRAFT_P_SPLIT SPEC_DRAFT_SAMPLING',
-    'SPEC_DRAFT_BACKEND_SAMPLING DRAFT_MAX DRAFT_MIN DRAFT_P_MIN',
-    // Positions, and memory nodes of the machine.
-    'ROPE_SCALING_TYPE ROPE_SCALE ROPE_FREQ_BASE ROPE_FREQ_SCALE',
-    'YARN_ORIG_CTX YARN_EXT_FACTOR YARN_ATTN_FACTOR YARN_BETA_SLOW YARN_BETA_FAST',
-    'NUMA',
-  ].flatMap((line) => line.split(' ').map((name) => `${PREFIX}${name}`)),
-);
 
 /** Variables that the planner sets, and the key of the configuration that decides them. */
 const PLANNED: Readonly<Record<string, string>> = {
@@ -57,6 +36,13 @@ const PLANNED: Readonly<Record<string, string>> = {
   GGML_VK_VISIBLE_DEVICES: 'env of the entry under gpus',
 };
 
+/** Variables that llama-server had before; a build of today ends by them or does not see them. */
+const REPLACED: Readonly<Record<string, string>> = {
+  LLAMA_ARG_DRAFT_MAX: 'LLAMA_ARG_SPEC_DRAFT_N_MAX',
+  LLAMA_ARG_DRAFT_MIN: 'LLAMA_ARG_SPEC_DRAFT_N_MIN',
+  LLAMA_ARG_DRAFT_P_MIN: 'LLAMA_ARG_SPEC_DRAFT_P_MIN',
+};
+
 /** A shared library of choice would be loaded from there. */
 const REFUSED_GGML = new Set(['GGML_BACKEND_PATH']);
 
@@ -72,15 +58,23 @@ export const GPU_ENV_EXPECTED =
 
 /** Null: a model may have it. Otherwise what was expected, with the key that does this. */
 export function refuseModelEnv(name: string): string | null {
-  if (ALLOWED.has(name)) return null;
+  if (ENV_FORMS.has(name)) return null;
   const planned = PLANNED[name];
   if (planned !== undefined) return `${planned} instead, because Llamastead sets ${name} itself`;
+  const successor = REPLACED[name];
+  if (successor !== undefined) return `${successor} instead, because llama-server no longer takes ${name}`;
   if (/^GGML_[A-Z0-9_]+$/.test(name) && !REFUSED_GGML.has(name)) return null;
   const guess = nearest(
     name.replace(PREFIX, ''),
-    [...ALLOWED].map((allowed) => allowed.replace(PREFIX, '')),
+    [...ENV_FORMS.keys()].map((allowed) => allowed.replace(PREFIX, '')),
   );
   return guess === null ? MODEL_ENV_EXPECTED : `${PREFIX}${guess}, or ${MODEL_ENV_EXPECTED}`;
+}
+
+/** Null: llama-server takes this value. Otherwise what was expected. */
+export function refuseModelValue(name: string, value: string): string | null {
+  const form = ENV_FORMS.get(name);
+  return form === undefined || form.takes(value) ? null : form.expected;
 }
 
 /** Null: the containers of a GPU may have it. Otherwise what was expected. */
@@ -88,9 +82,4 @@ export function refuseGpuEnv(name: string): string | null {
   return GPU_PREFIXES.test(name) && /^[A-Z0-9_]+$/.test(name) && !REFUSED_GGML.has(name)
     ? null
     : GPU_ENV_EXPECTED;
-}
-
-/** For the reference. */
-export function allowedModelEnv(): readonly string[] {
-  return [...ALLOWED].sort();
 }

@@ -12,12 +12,12 @@ import {
   wholeNumber,
   yesNo,
 } from './leaves.ts';
-import { refuseModelEnv } from './model-env.ts';
+import { refuseModelEnv, refuseModelValue } from './model-env.ts';
 
 const context = () => wholeNumber(128, 10_485_760);
 const parallel = () => wholeNumber(1, 64);
 const env = () =>
-  variables(refuseModelEnv).meta({
+  variables(refuseModelEnv, refuseModelValue).meta({
     description:
       'Variables for llama-server. Allowed are those for sampling, KV types, batch, flash attention, templates, reasoning, speculative decoding, rope and NUMA, and GGML_*.',
     examples: [{ LLAMA_ARG_CACHE_TYPE_K: 'q8_0' }],

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allowedModelEnv, refuseModelEnv } from '../../app/config/model-env.ts';
-import { problemsOf } from './support.ts';
+import fc from 'fast-check';
+import { ENV_FORMS } from '../../app/config/env-forms.ts';
+import { refuseModelEnv, refuseModelValue } from '../../app/config/model-env.ts';
+import { elementBytes } from '../../app/core/gguf-types.ts';
+import { launchOf } from '../../app/core/launch.ts';
+import { profileOf } from '../support/profiles.ts';
+import { load, problemsOf } from './support.ts';
 
 test('variables for sampling, KV types, batch, attention, templates, reasoning, rope, NUMA and GGML are allowed', () => {
   const allowed = [
@@ -68,7 +73,7 @@ test('variables that open files, networks or shells are refused, and none of the
     assert.notEqual(refuseModelEnv(name), null, name);
   }
   const risky = /FILE|PATH|URL|DIR|REPO|TOOLS|AGENT|MCP|RPC|HF_|MODELS|HOST|PORT|KEY_|CORS|DRAFT_MODEL/;
-  for (const name of allowedModelEnv()) assert.doesNotMatch(name, risky, name);
+  for (const name of ENV_FORMS.keys()) assert.doesNotMatch(name, risky, name);
 });
 
 test('a variable of the planner is refused with the key that does it', () => {
@@ -99,4 +104,88 @@ test('the number of saved points, from which memory is planned, may be set', () 
 
 test('a misspelled variable is led to the right one', () => {
   assert.match(refuseModelEnv('LLAMA_ARG_CACHE_TYPEK') ?? '', /^LLAMA_ARG_CACHE_TYPE_K,/);
+});
+
+test('a variable that llama-server had before is led to its successor', () => {
+  assert.match(refuseModelEnv('LLAMA_ARG_DRAFT_MAX') ?? '', /^LLAMA_ARG_SPEC_DRAFT_N_MAX instead/);
+  for (const name of ['LLAMA_ARG_DRAFT_MIN', 'LLAMA_ARG_DRAFT_P_MIN']) {
+    const [successor = ''] = refuseModelEnv(name)?.split(' ') ?? [];
+    assert.equal(refuseModelEnv(successor), null);
+  }
+});
+
+const inEnv = (line: string) => `models:\n  chat:\n    file: a.gguf\n    env:\n      ${line}`;
+
+test('a wrong value is told with its line, key, value and what was expected', () => {
+  const [problem, ...others] = problemsOf(inEnv('LLAMA_ARG_BATCH: abc'));
+  assert.deepEqual(others, []);
+  assert.equal(
+    problem?.text,
+    'llamastead.yaml:5: models.chat.env.LLAMA_ARG_BATCH: wrong value "abc"; expected a whole number, at least 2',
+  );
+  const texts = problemsOf(
+    inEnv('LLAMA_ARG_CACHE_TYPE_K: q8\n    gpu: {env: {LLAMA_ARG_THINK: yes, LLAMA_ARG_TEMPERATURE: "0,7"}}'),
+  ).map(({ key, value, line }) => [line, key, value]);
+  assert.deepEqual(texts, [
+    [5, 'models.chat.env.LLAMA_ARG_CACHE_TYPE_K', '"q8"'],
+    [6, 'models.chat.gpu.env.LLAMA_ARG_THINK', '"yes"'],
+    [6, 'models.chat.gpu.env.LLAMA_ARG_TEMPERATURE', '"0,7"'],
+  ]);
+});
+
+test('numbers and switches may be written as YAML has them', () => {
+  for (const line of [
+    'LLAMA_ARG_BATCH: 512',
+    'LLAMA_ARG_JINJA: true',
+    'LLAMA_ARG_FLASH_ATTN: off',
+    'LLAMA_ARG_ROPE_FREQ_BASE: 1000000.0',
+    'LLAMA_ARG_MIN_P: 1e-3',
+    'LLAMA_ARG_THINK_BUDGET: -1',
+    `LLAMA_ARG_CHAT_TEMPLATE_KWARGS: '{"enable_thinking": false}'`,
+  ])
+    assert.deepEqual(problemsOf(inEnv(line)), [], line);
+});
+
+test('a quantised V where flash attention is off is told where it stands, once', () => {
+  const off = 'LLAMA_ARG_FLASH_ATTN: off';
+  const quantised = 'LLAMA_ARG_CACHE_TYPE_V: q8_0';
+  const keys = (text: string) => problemsOf(text).map(({ key }) => key);
+  assert.deepEqual(keys(inEnv(`${off}\n      ${quantised}`)), ['models.chat.env.LLAMA_ARG_CACHE_TYPE_V']);
+  assert.deepEqual(keys(inEnv(`${off}\n    cpu: {env: {${quantised}}}`)), [
+    'models.chat.cpu.env.LLAMA_ARG_CACHE_TYPE_V',
+  ]);
+  assert.deepEqual(keys(inEnv(`${quantised}\n    cpu: {env: {${off}}}`)), [
+    'models.chat.env.LLAMA_ARG_CACHE_TYPE_V',
+  ]);
+  assert.deepEqual(keys(inEnv(`${quantised}\n    cpu: {env: {LLAMA_ARG_FLASH_ATTN: on}}`)), []);
+  assert.deepEqual(keys(inEnv(`${off}\n      LLAMA_ARG_CACHE_TYPE_V: bf16`)), []);
+});
+
+test('what is taken as a size of batches, a number of saved points or a KV type is what the planner reads', () => {
+  const takes = (name: string, value: string) => refuseModelValue(name, value) === null;
+  const launched = (env: Record<string, string>) => launchOf(profileOf({ env, task: 'chat' }));
+  const values = fc.oneof(
+    fc.integer({ min: -3, max: 5_000 }).map(String),
+    fc.string({ unit: fc.constantFrom('0', '1', '2', ' ', '.', '-', '+', 'e', 'x'), maxLength: 6 }),
+  );
+  fc.assert(
+    fc.property(values, (value) => {
+      if (takes('LLAMA_ARG_UBATCH', value))
+        assert.equal(
+          launched({ LLAMA_ARG_UBATCH: value, LLAMA_ARG_BATCH: '999999' }).microBatch,
+          Math.min(Number(value), 999_999),
+        );
+      if (takes('LLAMA_ARG_BATCH', value))
+        assert.equal(launched({ LLAMA_ARG_BATCH: value }).microBatch, Math.min(Number(value), 512));
+      if (takes('LLAMA_ARG_CTX_CHECKPOINTS', value))
+        assert.equal(launched({ LLAMA_ARG_CTX_CHECKPOINTS: value }).checkpoints, Number(value));
+    }),
+    { numRuns: 2_000 },
+  );
+  const types = ENV_FORMS.get('LLAMA_ARG_CACHE_TYPE_K')?.expected.replace('one of ', '').split(', ') ?? [];
+  assert.equal(types.length, 9);
+  for (const type of types) assert.notEqual(elementBytes(type), undefined, type);
+  for (const word of ['off', 'false', 'disabled', '0'])
+    assert.equal(launched({ LLAMA_ARG_FLASH_ATTN: word }).flashAttention, false, word);
+  assert.equal(load(inEnv('LLAMA_ARG_UBATCH: 64')).notices.length, 0);
 });

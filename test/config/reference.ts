@@ -1,7 +1,7 @@
 /** The reference of all keys as Markdown, made from the JSON schema: so the text cannot drift from the code. */
 
+import { ENV_FORMS } from '../../app/config/env-forms.ts';
 import type { SchemaNode } from '../../app/config/known-keys.ts';
-import { allowedModelEnv } from '../../app/config/model-env.ts';
 import { GLOBAL_SETTINGS, MODEL_SETTINGS } from '../../app/config/setting-keys.ts';
 import { DURATION_PATTERN, SIZE_PATTERN } from '../../app/config/units.ts';
 import { configJsonSchema } from '../../app/config.ts';
@@ -10,10 +10,7 @@ import { configJsonSchema } from '../../app/config.ts';
 export const PARTS: Readonly<Record<string, () => string>> = {
   keys: keysPart,
   settings: settingsPart,
-  variables: () =>
-    `${allowedModelEnv()
-      .map((name) => `\`${name}\``)
-      .join(', ')}, and \`GGML_*\`.`,
+  variables: variablesPart,
 };
 
 /** The document with its generated parts made anew. Throws where a part has no place. */
@@ -23,6 +20,15 @@ export function withParts(document: string): string {
     if (!place.test(text)) throw new Error(`no place for ${name}`);
     return text.replace(place, (_, begin: string, end: string) => `${begin}\n${make()}\n\n${end}`);
   }, document);
+}
+
+/** One line for each form. */
+function variablesPart(): string {
+  const names = Map.groupBy([...ENV_FORMS.keys()].sort(), (name) => ENV_FORMS.get(name)?.expected ?? '');
+  const lines = [...names].map(
+    ([expected, group]) => `- ${group.map((name) => `\`${name}\``).join(', ')}: ${expected}.`,
+  );
+  return [...lines, '- `GGML_*`: a text.'].join('\n');
 }
 
 function keysPart(): string {

@@ -79,8 +79,9 @@ export async function eventually(check: () => Promise<boolean>, everyMs = 20): P
   }
 }
 
-export const ready = ({ host }: Server) =>
-  eventually(async () => (await get(`http://${host}:8080/health`)).status === 200);
+export const isReady = async ({ host }: Server) => (await get(`http://${host}:8080/health`)).status === 200;
+
+export const ready = (server: Server) => eventually(() => isReady(server));
 
 /**
  * Resolves when no slot is busy. Its log is asked first: llama-server looks whether the client of an answer that has
