@@ -9,7 +9,7 @@ import type { Failure, Forwarded, RefusalCode } from './request.ts';
 export interface Attempted {
   readonly failure: Failure;
   readonly forwarded: Forwarded;
-  /** `Llamastead-Replay: never`, or the instance runs tools by itself. */
+  /** `Llamastead-Replay: never`. No instance runs tools by itself: a model's `env` can't ask for it. */
   readonly neverReplay: boolean;
   /** Forwardings so far that count, this one included. */
   readonly attempts: number;
