@@ -87,16 +87,25 @@ export const ready = (server: Server) => eventually(() => isReady(server));
  * Resolves when no slot is busy. Its log is asked first: llama-server looks whether the client of an answer that has
  * not begun is still there only after a second without any result, and `/slots` is one.
  */
-export const freeSlots = ({ docker }: Servers, server: Server) =>
+export const freeSlots = (servers: Servers, server: Server) =>
   eventually(async () => {
-    const tasks = { begun: 0, ended: 0 };
-    const onLine = (line: string) => {
-      if (line.includes('processing task')) tasks.begun += 1;
-      if (line.includes('stop processing')) tasks.ended += 1;
-    };
-    await docker.run(['logs', server.name], { onLine });
-    return tasks.begun === tasks.ended && (await busySlots(server)) === 0;
+    const { begun, ended } = await generations(servers, server);
+    return begun === ended && (await busySlots(server)) === 0;
   }, 100);
+
+/** Answers that it began and ended, from its log. */
+export async function generations(
+  { docker }: Servers,
+  server: Server,
+): Promise<{ readonly begun: number; readonly ended: number }> {
+  const tasks = { begun: 0, ended: 0 };
+  const onLine = (line: string) => {
+    if (line.includes('processing task')) tasks.begun += 1;
+    if (line.includes('stop processing')) tasks.ended += 1;
+  };
+  await docker.run(['logs', server.name], { onLine });
+  return tasks;
+}
 
 export async function busySlots({ host }: Server): Promise<number> {
   const reply = await get(`http://${host}:8080/slots`, { Authorization: `Bearer ${KEY}` });
