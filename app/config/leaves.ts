@@ -3,7 +3,14 @@
  * that a message never says only "invalid".
  */
 import { z } from 'zod';
-import { DURATION_PATTERN, LONGEST_MS, parseDuration, parseSize, SIZE_PATTERN } from './units.ts';
+import {
+  DURATION_PATTERN,
+  formatDuration,
+  LONGEST_MS,
+  parseDuration,
+  parseSize,
+  SIZE_PATTERN,
+} from './units.ts';
 
 /** What the reference tells of a key beside its schema. */
 export interface KeyMeta {
@@ -24,13 +31,21 @@ export function size() {
     .transform((text) => parseSize(text) ?? 0);
 }
 
-/** Input `90s`, output milliseconds. */
-export function duration() {
+/** Input `90s`, output milliseconds, of which there are `leastMs` or more. */
+export function duration(leastMs = 0) {
+  const error = leastMs === 0 ? DURATION : `${DURATION}, and at least ${formatDuration(leastMs)}`;
   return z
-    .string({ error: DURATION })
-    .regex(new RegExp(DURATION_PATTERN), { error: DURATION })
-    .refine((text) => (parseDuration(text) ?? 0) <= LONGEST_MS, { error: DURATION })
+    .string({ error })
+    .regex(new RegExp(DURATION_PATTERN), { error })
+    .refine(isBetween(leastMs, LONGEST_MS), { error })
     .transform((text) => parseDuration(text) ?? 0);
+}
+
+function isBetween(leastMs: number, mostMs: number): (text: string) => boolean {
+  return (text) => {
+    const ms = parseDuration(text) ?? 0;
+    return leastMs <= ms && ms <= mostMs;
+  };
 }
 
 /** A word of its own (`auto`, `never`) instead of a size. */

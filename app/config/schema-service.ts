@@ -125,7 +125,11 @@ export const failoverSchema = z
       }),
       stall: duration()
         .prefault('60s')
-        .meta({ description: 'How long content may pause before it counts as a failure.' }),
+        .meta({ description: 'How long content may pause before it counts as a failure; not on the CPU.' }),
+      silence: duration(1000).prefault('30s').meta({
+        description:
+          'Silence after which an instance is asked for a sign of life; without one for as long again it counts as frozen.',
+      }),
       returnAfter: duration()
         .prefault('30s')
         .meta({ description: 'When a placement that failed is tried again.' }),

@@ -45,6 +45,7 @@ const GLOBAL: Readonly<Record<string, SettingForm>> = {
   'failover.resume': plain(failover.resume),
   'failover.firstToken': lasting(failover.firstToken),
   'failover.stall': lasting(failover.stall),
+  'failover.silence': lasting(failover.silence),
   'failover.returnAfter': lasting(failover.returnAfter),
   'failover.streamKeepalive': lasting(failover.streamKeepalive),
   'promptState.keep': plain(promptState.keep),

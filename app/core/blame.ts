@@ -167,7 +167,10 @@ function isExcused(state: State, { phase, model }: Instance): boolean {
 }
 
 function isOutside(reason: Reason | null): boolean {
-  return reason !== null && ['paused', 'killed_outside', 'memory_limit', 'hang', 'stall'].includes(reason);
+  return (
+    reason !== null &&
+    ['paused', 'killed_outside', 'memory_limit', 'hang', 'stall', 'frozen'].includes(reason)
+  );
 }
 
 function poison(model: string, ms: number): Refusal {

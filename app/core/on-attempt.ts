@@ -198,6 +198,7 @@ function failedMessage(request: Request, failure: Failure): string {
     reset: 'closed the connection before the answer was whole',
     first_token_deadline: 'did not begin to answer in time',
     stall: 'stopped in the middle of the answer',
+    frozen: 'froze, and gave no sign of life',
     http: failure.kind === 'http' ? `answered ${failure.status}: ${failure.message}` : '',
     not_resumable: failure.kind === 'not_resumable' ? `can't go on with the text so far: ${failure.why}` : '',
   };

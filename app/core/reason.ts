@@ -47,6 +47,8 @@ export function reasonOfFailure(failure: Failure): Reason {
       return 'hang';
     case 'stall':
       return 'stall';
+    case 'frozen':
+      return 'frozen';
     case 'http':
       return failure.status === 401 ? 'unknown' : 'compute_error';
     case 'not_resumable':
@@ -74,9 +76,14 @@ export function reasonOfExit(
   const lastWords = evidence.log.at(-1) ?? null;
   if (before === null) return { reason: 'start_failed', detail: evidence.error ?? lastWords };
   if (evidence.running) return { reason: before, detail: evidence.error };
-  if (before === 'paused' || before === 'hang' || before === 'stall') return { reason: before, detail: null };
+  if (isOfStandstill(before)) return { reason: before, detail: null };
   const detail = evidence.exitCode === null ? lastWords : `exit code ${evidence.exitCode}`;
   return { reason: 'exit', detail };
+}
+
+/** Its program was alive and did nothing: we ended it, so how it ended says nothing. */
+function isOfStandstill(reason: Reason): boolean {
+  return ['paused', 'hang', 'stall', 'frozen'].includes(reason);
 }
 
 /** Reasons that speak against the model or the machine, and not against this one run: no use to wait. */

@@ -50,6 +50,8 @@ export type Failure =
   | { readonly kind: 'first_token_deadline' }
   /** Content stopped for longer than the stall limit. */
   | { readonly kind: 'stall' }
+  /** Silent, and without an answer when it was asked for a sign of life. */
+  | { readonly kind: 'frozen' }
   /** An error answer, or an error event inside the stream. */
   | {
       readonly kind: 'http';

@@ -152,6 +152,7 @@ export type Reason =
   | 'reset'
   | 'hang'
   | 'stall'
+  | 'frozen'
   | 'paused'
   | 'killed_outside'
   | 'memory_limit'

@@ -53,11 +53,12 @@ export function httpEdge(parts: HttpParts): HttpEdge {
       return profile === undefined ? UNKNOWN_SPEED : speedOf(state.speeds, profile);
     },
     settings() {
-      const { connect, stall, firstToken, streamKeepalive, resume } = config().failover;
+      const { connect, stall, silence, firstToken, streamKeepalive, resume } = config().failover;
       return {
         bodyLimit: BODY_LIMIT,
         connectMs: connect,
         stallMs: stall,
+        silenceMs: silence,
         firstToken,
         keepaliveMs: streamKeepalive,
         keysChecked: config().security.apiKeys.length > 0,

@@ -34,7 +34,7 @@ models:
     cpu: {file: qwen2.5-1.5b-q4_k_m.gguf, projector: null, threads: 3, standby: warm}
 memory: {reserve: 2GiB, budget: 6GiB, services: [plex]}
 queue: {depth: 8, deadline: 60s}
-failover: {resume: never, firstToken: 90s, stall: 30s, returnAfter: 10s, streamKeepalive: 5s, connect: 100ms}
+failover: {resume: never, firstToken: 90s, stall: 30s, silence: 20s, returnAfter: 10s, streamKeepalive: 5s, connect: 100ms}
 promptState: {keep: ram, size: 1GiB, maxAge: 1d, writesPerDay: 1GiB}
 shutdown: {instances: keep, grace: 10s}
 mqtt: {embedded: {on: false, host: 127.0.0.1, port: 1, username: u, password: {file: /secret}}, url: "mqtt://broker:1883", username: u, password: p, base: a/b, instance: cabin, discovery: null}

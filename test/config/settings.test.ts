@@ -85,6 +85,7 @@ test('what is not a setting, or has a wrong value, is refused by name and change
     ['queue.depth', '5', /whole number/],
     ['models.chat.keepLoaded', 'ON', /true or false/],
     ['failover.returnAfter', '5', /duration/],
+    ['failover.silence', '999ms', /at least 1s/],
     ['memory.budgte', '1GiB', /memory\.budget/],
     ['constructor', 1, /expected/],
     ['models.chat.__proto__', 1, /expected/],

@@ -141,6 +141,7 @@ describe('an explicit end', () => {
     [{ kind: 'reset', reused: false }, 'closed the connection before the answer was whole'],
     [{ kind: 'first_token_deadline' }, 'did not begin to answer in time'],
     [{ kind: 'stall' }, 'stopped in the middle of the answer'],
+    [{ kind: 'frozen' }, 'froze, and gave no sign of life'],
     [{ kind: 'http', status: 401, message: 'Invalid API Key' }, 'answered 401: Invalid API Key'],
     [{ kind: 'not_resumable', why: 'it thinks' }, "can't go on with the text so far: it thinks"],
   ];

@@ -1,12 +1,10 @@
 /** Docker's word about an instance: what it means in each phase, and what becomes of the placement. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Outcome } from '../../app/core/request.ts';
 import { model, policy, profile } from '../support/model.ts';
 import { DEAD, makeWorld, RESET, type World, type WorldOptions } from '../support/world.ts';
 
 const chat = policy([model('chat')]);
-const HANG: Outcome = { kind: 'failed', failure: { kind: 'first_token_deadline' }, forwarded: 'nothing' };
 const UNLOAD = { type: 'command', id: 1, command: { do: 'unload', model: 'chat' } } as const;
 
 function home(more: Partial<WorldOptions> = {}): World {
@@ -45,17 +43,23 @@ test('what has ended is killed and removed, and not examined again', () => {
 });
 
 describe('an instance that is to go dies', () => {
-  test('after it failed: one failure, under the name of what it met first', () => {
-    const world = home({ holdRemovals: true });
-    const [first] = [world.request(), world.request()];
-    world.end(first, HANG);
-    exit(world, { ...DEAD, exitCode: 137 });
-    assert.equal(outage(world)?.failures, 1);
-    assert.deepEqual(
-      crashes(world).map(({ reason }) => reason),
-      ['hang'],
-    );
-  });
+  for (const [failure, reason] of [
+    ['first_token_deadline', 'hang'],
+    ['stall', 'stall'],
+    ['frozen', 'frozen'],
+  ] as const) {
+    test(`after it failed: one failure, under the name of what it met first, ${reason}`, () => {
+      const world = home({ holdRemovals: true });
+      const [first] = [world.request(), world.request()];
+      world.end(first, { kind: 'failed', failure: { kind: failure }, forwarded: 'nothing' });
+      exit(world, { ...DEAD, exitCode: 137 });
+      assert.equal(outage(world)?.failures, 1);
+      assert.deepEqual(
+        crashes(world).map((fact) => fact.reason),
+        [reason],
+      );
+    });
+  }
 
   test('after a command: it was no failure of its placement, and is told as an exit', () => {
     const world = home({ holdRemovals: true });

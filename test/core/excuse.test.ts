@@ -17,6 +17,7 @@ const BEGAN: Input = { type: 'drill_began', id: 'd', scenario: 'kill', model: 'c
 const failed = (failure: Failure): Outcome => ({ kind: 'failed', failure, forwarded: 'nothing' });
 const HANG = failed({ kind: 'first_token_deadline' });
 const STALL = failed({ kind: 'stall' });
+const FROZEN = failed({ kind: 'frozen' });
 
 const at = (world: World, id: number) => world.grantOf(id)?.instance ?? '';
 const exited = (world: World, id: number, evidence: Partial<ExitEvidence>) =>
@@ -63,6 +64,7 @@ describe('a request whose one of two deaths is excused ends at once, without a w
     ],
     ['a hang that another request met', besides(HANG)],
     ['a stall that another request met', besides(STALL)],
+    ['a standstill that another request met', besides(FROZEN)],
     ['a hang of its own', alone((world, id) => world.end(id, HANG))],
     [
       'a drill',

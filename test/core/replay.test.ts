@@ -50,6 +50,17 @@ const rows: readonly [string, Attempted, string][] = [
     attempted({ kind: 'stall' }, { forwarded: 'content' }),
     'failed_after_output',
   ],
+  ['a frozen instance is replayed', attempted({ kind: 'frozen' }), 'replay'],
+  [
+    'a frozen instance after plain text is resumed where it can be',
+    attempted({ kind: 'frozen' }, { forwarded: 'content', resumable: true }),
+    'resume',
+  ],
+  [
+    'a frozen instance after more than plain text fails',
+    attempted({ kind: 'frozen' }, { forwarded: 'more', resumable: true }),
+    'failed_after_output',
+  ],
   [
     'a resume that fails has no second one',
     attempted(reset, { attempts: 2, forwarded: 'content', resumable: true, resuming: true }),

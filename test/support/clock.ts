@@ -4,6 +4,8 @@ import type { Clock } from '../../app/ports.ts';
 export interface ManualClock extends Clock {
   /** Moves time on by `ms`, ringing every alarm that comes due, at its own moment. */
   advance(ms: number): void;
+  /** The machine sleeps for `ms`: what comes due meanwhile rings afterwards. */
+  sleep(ms: number): void;
   /** How many alarms are set. */
   alarms(): number;
 }
@@ -31,6 +33,31 @@ export function manualClock(): ManualClock {
       }
       mono = end;
     },
+    sleep(ms) {
+      mono += ms;
+      this.advance(0);
+    },
     alarms: () => alarms.size,
+  };
+}
+
+export interface WatchedClock extends ManualClock {
+  nextRead(): Promise<void>;
+}
+
+/** A manual clock that tells when it is read: the edge does that when bytes that matter have come. */
+export function watchedClock(): WatchedClock {
+  const clock = manualClock();
+  let read = () => {};
+  return {
+    ...clock,
+    now() {
+      read();
+      return clock.now();
+    },
+    nextRead: () =>
+      new Promise((resolve) => {
+        read = resolve;
+      }),
   };
 }

@@ -18,6 +18,7 @@ const SETTINGS = {
   bodyLimit: 1_000_000,
   connectMs: 250,
   stallMs: 60_000,
+  silenceMs: 30_000,
   firstToken: 'auto',
   keepaliveMs: 10_000,
   keysChecked: false,

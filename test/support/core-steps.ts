@@ -44,6 +44,8 @@ const outcomes: readonly Outcome[] = [
   { kind: 'failed', failure: { kind: 'reset', reused: true }, forwarded: 'nothing' },
   { kind: 'failed', failure: { kind: 'refused' }, forwarded: 'nothing' },
   { kind: 'failed', failure: { kind: 'stall' }, forwarded: 'content' },
+  { kind: 'failed', failure: { kind: 'frozen' }, forwarded: 'nothing' },
+  { kind: 'failed', failure: { kind: 'frozen' }, forwarded: 'content' },
   { kind: 'failed', failure: { kind: 'http', status: 400, message: 'no' }, forwarded: 'nothing' },
   { kind: 'failed', failure: { kind: 'http', status: 500, message: 'Compute error.' }, forwarded: 'nothing' },
   tooLong(1000),

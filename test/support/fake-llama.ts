@@ -33,6 +33,8 @@ export interface FakeLlama {
   readonly arrivals: readonly Arrival[];
   /** What the next requests meet. */
   behave(behaviour: Behaviour): void;
+  /** What the next questions for a sign of life meet; they are no arrivals. Default: an answer. */
+  beAsked(behaviour: (question: Arrival) => void): void;
   /** Resolves with the n-th request (from 0), also one that is still to come. */
   arrival(n: number): Promise<Arrival>;
   close(): Promise<void>;
@@ -40,6 +42,7 @@ export interface FakeLlama {
 
 export async function fakeLlama(behaviour: Behaviour): Promise<FakeLlama> {
   let current = behaviour;
+  let asked: (question: Arrival) => void = alive;
   const arrivals: Arrival[] = [];
   const expected: ((arrival: Arrival) => void)[] = [];
   const numbers = new Map<Socket, number>();
@@ -55,6 +58,10 @@ export async function fakeLlama(behaviour: Behaviour): Promise<FakeLlama> {
         connection: numbers.get(req.socket) ?? 0,
         ...means(res, req.socket),
       };
+      if (arrival.path === '/health') {
+        asked(arrival);
+        return;
+      }
       arrivals.push(arrival);
       expected[arrivals.length - 1]?.(arrival);
       void current(arrival);
@@ -72,6 +79,9 @@ export async function fakeLlama(behaviour: Behaviour): Promise<FakeLlama> {
     behave(next) {
       current = next;
     },
+    beAsked(next) {
+      asked = next;
+    },
     arrival(n) {
       const known = arrivals[n];
       if (known !== undefined) return Promise.resolve(known);
@@ -84,6 +94,11 @@ export async function fakeLlama(behaviour: Behaviour): Promise<FakeLlama> {
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
+}
+
+function alive({ head, end }: Arrival): void {
+  head(200, JSON_HEAD);
+  end('{"status":"ok"}');
 }
 
 function means(res: ServerResponse, socket: Socket) {

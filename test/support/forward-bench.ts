@@ -92,6 +92,8 @@ const SETTINGS: ForwardSettings = {
   bodyLimit: 1024 * 1024,
   connectMs: 250,
   stallMs: 60_000,
+  // Longer than clocks are moved on in one go: in between no answer can come.
+  silenceMs: 24 * 3_600_000,
   firstToken: 'auto',
   keepaliveMs: 10_000,
   keysChecked: false,

@@ -49,6 +49,7 @@ const REASONS = words<Reason>({
   reset: 1,
   hang: 1,
   stall: 1,
+  frozen: 1,
   paused: 1,
   killed_outside: 1,
   memory_limit: 1,

@@ -18,6 +18,7 @@ export const enReasons: ReasonPhrases = {
   reset: 'the connection broke',
   hang: 'it did not answer in time',
   stall: 'its answer stopped midway',
+  frozen: 'it was frozen and gave no sign of life',
   paused: 'its container was paused',
   killed_outside: 'someone stopped its container',
   memory_limit: 'it reached its memory limit',
@@ -41,6 +42,8 @@ function failed(fact: Fact): string {
       return `The ${where} did not answer in time.`;
     case 'stall':
       return `The ${where} stopped in the middle of an answer.`;
+    case 'frozen':
+      return `The program on the ${where} was frozen and gave no sign of life.`;
     case 'paused':
       return `The container on the ${where} was paused.`;
     case 'killed_outside':

@@ -19,6 +19,7 @@ export const koReasons: ReasonPhrases = {
   reset: '연결이 끊김',
   hang: '제시간에 응답하지 않음',
   stall: '답변이 중간에 멈춤',
+  frozen: '프로그램이 멈춰 아무 반응이 없음',
   paused: '컨테이너가 일시 정지됨',
   killed_outside: '외부에서 컨테이너를 중지함',
   memory_limit: '메모리 한도에 도달함',
@@ -51,6 +52,8 @@ function failed(fact: Fact): string {
       return `${where}에서 제시간에 응답하지 않아`;
     case 'stall':
       return `${where}에서 답변이 중간에 멈춰`;
+    case 'frozen':
+      return `${where}에서 돌던 프로그램이 멈춰 아무 반응이 없어`;
     case 'paused':
       return `${where} 컨테이너가 일시 정지되어`;
     case 'killed_outside':

@@ -16,6 +16,7 @@ export const zhReasons: ReasonPhrases = {
   reset: '连接中断',
   hang: '未及时响应',
   stall: '回答中途停止',
+  frozen: '程序卡死，毫无反应',
   paused: '容器被暂停',
   killed_outside: '容器被外部停止',
   memory_limit: '达到内存上限',
@@ -47,6 +48,8 @@ function failed(fact: Fact): string {
       return `${where} 未及时响应`;
     case 'stall':
       return `${where} 的回答中途停止`;
+    case 'frozen':
+      return `${where} 上的程序卡死，毫无反应`;
     case 'paused':
       return `${where} 的容器被暂停`;
     case 'killed_outside':

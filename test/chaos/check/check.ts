@@ -72,6 +72,6 @@ export function check(evidence: Evidence): Verdict {
 }
 
 function givenUp(told: readonly Fact[]): ReadonlySet<string> {
-  const silent = told.filter(({ reason }) => reason === 'hang' || reason === 'stall');
+  const silent = told.filter(({ reason }) => ['hang', 'stall', 'frozen'].includes(reason ?? ''));
   return new Set(silent.flatMap(({ requestId, requestIds = [] }) => [requestId ?? '', ...requestIds]));
 }

@@ -43,7 +43,7 @@ export interface Attempt {
   /** Gives the upstream up at once; `onEnd` will not be called. */
   cancel(): void;
   /** Ends it by a missed deadline. */
-  miss(what: Extract<Missed, 'first_token_deadline' | 'stall'>): void;
+  miss(what: Extract<Missed, 'first_token_deadline' | 'stall' | 'frozen'>): void;
   /** The client reads again. */
   resume(): void;
   /** The client has everything but the end mark. */

@@ -4,8 +4,11 @@
  */
 import type { InstanceId } from '../../../core/request.ts';
 import type { Clock } from '../../../ports.ts';
+import type { Alarms } from './alarms.ts';
+import { askHealth } from './health.ts';
 import { type Lane, openLane } from './lane.ts';
-import type { Target } from './options.ts';
+import { type Liveness, liveness } from './liveness.ts';
+import type { ForwardLog, ForwardSettings, Target } from './options.ts';
 import type { PromptLoad } from './prompt-load.ts';
 
 export interface Connections {
@@ -23,6 +26,8 @@ export interface Taken {
   readonly profile: string;
   /** What the instance has to read; the same object for all its attempts. */
   readonly prompts: PromptLoad;
+  /** Whether the instance is alive; the same object for all its attempts. */
+  readonly liveness: Liveness;
 }
 
 interface Free {
@@ -35,6 +40,7 @@ interface Free {
 interface Entry {
   readonly target: Target;
   readonly prompts: PromptLoad;
+  readonly liveness: Liveness;
   /** The last used last. */
   readonly free: Free[];
   readonly all: Lane[];
@@ -45,12 +51,17 @@ const REST_MS = 5;
 /** It closes after 5 s without a request; a request must not meet that. */
 const IDLE_MS = 4_000;
 
-/** `connectMs` is read at each connect. */
-export function connections(
-  targetOf: (instance: InstanceId) => Target | undefined,
-  connectMs: () => number,
-  clock: Clock,
-): Connections {
+export interface ConnectionsOptions {
+  readonly targetOf: (instance: InstanceId) => Target | undefined;
+  /** Read whenever one of them matters. */
+  readonly settings: () => Pick<ForwardSettings, 'connectMs' | 'silenceMs'>;
+  readonly clock: Clock;
+  readonly alarms: Alarms;
+  readonly log: ForwardLog;
+}
+
+export function connections(options: ConnectionsOptions): Connections {
+  const { targetOf, settings, clock } = options;
   const entries = new Map<InstanceId, Entry>();
 
   function entryOf(instance: InstanceId): Entry | undefined {
@@ -58,7 +69,8 @@ export function connections(
     if (known !== undefined) return known;
     const target = targetOf(instance);
     if (target === undefined) return undefined;
-    const entry = { target, prompts: { tokens: 0 }, free: [], all: [] };
+    const alive = livenessOf(instance, target, options);
+    const entry = { target, prompts: { tokens: 0 }, liveness: alive, free: [], all: [] };
     entries.set(instance, entry);
     return entry;
   }
@@ -69,7 +81,7 @@ export function connections(
       host,
       port,
       key,
-      connectMs: connectMs(),
+      connectMs: settings().connectMs,
       onFree(lane, reuse) {
         const since = clock.now().mono;
         free.push({ lane, since, usableAt: reuse === 'now' ? since : since + REST_MS });
@@ -112,13 +124,33 @@ export function connections(
       if (entry === undefined) return undefined;
       const lane = (fresh ? undefined : reuse(entry)) ?? open(entry);
       const { model, profile } = entry.target;
-      return { lane, model, profile, prompts: entry.prompts };
+      return { lane, model, profile, prompts: entry.prompts, liveness: entry.liveness };
     },
     close,
     closeAll() {
       for (const instance of [...entries.keys()]) close(instance);
     },
   };
+}
+
+function livenessOf(
+  instance: InstanceId,
+  target: Target,
+  { clock, alarms, settings, log }: ConnectionsOptions,
+): Liveness {
+  const whose = { instance, model: target.model };
+  return liveness({
+    clock,
+    alarms,
+    silenceMs: () => settings().silenceMs,
+    ask(answered) {
+      log.debug(whose, 'a silent instance is asked for a sign of life');
+      return askHealth(target, () => {
+        log.debug(whose, 'a silent instance gave a sign of life');
+        answered();
+      });
+    },
+  });
 }
 
 function remove(list: unknown[], index: number): void {

@@ -33,12 +33,16 @@ export const BYTES_PER_TOKEN = 3;
 /** Tokens that a whole answer may have where the client names no limit. */
 const UNLIMITED_TOKENS = 4096;
 
-/** The deadlines of an attempt, from here on: `firstMs` to the first content, `clientDeadline` in monotonic ms. */
+/**
+ * The deadlines of an attempt, from here on: `firstMs` to the first content, `clientDeadline` in monotonic ms. Between
+ * its tokens a CPU may have to read the long prompt of another request, so there silence is no stall.
+ */
 export function attemptWatch(forwarding: Forwarding, firstMs: number, clientDeadline: number): Watch {
-  const { shared, call, missed } = forwarding;
+  const { shared, call, grant, taken, missed } = forwarding;
   const { clock } = shared.options;
-  const { stallMs } = call.settings;
-  return watch({ clock, alarms: shared.alarms, stallMs, firstMs, clientDeadline, missed });
+  const stallMs = grant.placement === 'cpu' ? Number.POSITIVE_INFINITY : call.settings.stallMs;
+  const deadlines = watch({ clock, alarms: shared.alarms, stallMs, firstMs, clientDeadline, missed });
+  return taken.liveness.follow(deadlines, () => missed('frozen'));
 }
 
 /** Moves the first-token deadline on with the prompt's progress; `estimate`: its tokens, where it is not told. */

@@ -42,7 +42,7 @@ export function modelApi(options: ModelApiOptions): ModelApi {
   const deadlines = alarms(options.clock);
   const shared: Shared = {
     options,
-    connections: connections(options.targetOf, () => options.settings().connectMs, options.clock),
+    connections: connections({ ...options, alarms: deadlines }),
     alarms: deadlines,
     bodyRoom: bodyRoom(),
     keyed: keyedAnswers({

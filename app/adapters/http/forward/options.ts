@@ -20,8 +20,10 @@ export interface ForwardSettings {
   readonly bodyLimit: number;
   /** No connection within this is `refused`. */
   readonly connectMs: number;
-  /** Content that stops for longer is a stall. */
+  /** Content that stops for longer is a stall, but on the CPU. */
   readonly stallMs: number;
+  /** After so long without a byte the instance is asked for a sign of life, and has as long to give one. */
+  readonly silenceMs: number;
   readonly firstToken: number | 'auto';
   /** A text whose instance died may be continued by another one. */
   readonly resume: boolean;

@@ -12,15 +12,18 @@ export interface Watch {
   bytes(begun: boolean): void;
   /** We stopped reading since the client is slow, or read again. */
   paused(paused: boolean): void;
+  /** When the last bytes came (monotonic ms); -Infinity: none did. */
+  heardAt(): number;
   stop(): void;
 }
 
 /** `half_way`: no failure yet, but half of the time to the first content is over. */
-export type Missed = 'half_way' | 'first_token_deadline' | 'stall' | 'client_deadline' | 'reader';
+export type Missed = 'half_way' | 'first_token_deadline' | 'stall' | 'frozen' | 'client_deadline' | 'reader';
 
 export interface WatchOptions {
   readonly clock: Clock;
   readonly alarms: Alarms;
+  /** From byte to byte (ms; Infinity: no limit). */
   readonly stallMs: number;
   /** Until the first content (ms from now; Infinity: no limit). */
   readonly firstMs: number;
@@ -35,6 +38,7 @@ export function watch({ clock, alarms, stallMs, firstMs, clientDeadline, missed 
   /** Told once: whoever hears it prepares for the worst until the attempt's end. */
   let halfAt = clock.now().mono + firstMs / 2;
   let lastBytes = 0;
+  let heardAt = Number.NEGATIVE_INFINITY;
   let begun = false;
   let pausedAt: number | null = null;
   const alarm = { at: Math.min(halfAt, clientDeadline), index: 0, ring };
@@ -71,8 +75,9 @@ export function watch({ clock, alarms, stallMs, firstMs, clientDeadline, missed 
     },
     bytes(nowBegun) {
       begun = nowBegun;
+      heardAt = clock.now().mono;
       if (!begun) return;
-      lastBytes = clock.now().mono;
+      lastBytes = heardAt;
       moved();
     },
     paused(paused) {
@@ -80,6 +85,7 @@ export function watch({ clock, alarms, stallMs, firstMs, clientDeadline, missed 
       lastBytes = clock.now().mono;
       moved();
     },
+    heardAt: () => heardAt,
     stop() {
       alarms.remove(alarm);
     },

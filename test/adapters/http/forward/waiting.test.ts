@@ -1,7 +1,7 @@
 /** Deadlines and comments, on a clock that the test moves. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { type ManualClock, manualClock } from '../../../support/clock.ts';
+import { type WatchedClock, watchedClock } from '../../../support/clock.ts';
 import {
   type Arrival,
   CHAT_STREAM,
@@ -30,23 +30,6 @@ after(async () => {
   await cpu.close();
 });
 
-/** A manual clock that tells when it is read: the edge does that when bytes that matter have come. */
-function watchedClock(): ManualClock & { nextRead(): Promise<void> } {
-  const clock = manualClock();
-  let read = () => {};
-  return {
-    ...clock,
-    now() {
-      read();
-      return clock.now();
-    },
-    nextRead: () =>
-      new Promise((resolve) => {
-        read = resolve;
-      }),
-  };
-}
-
 async function home(options: Partial<BenchOptions> = {}) {
   const clock = watchedClock();
   const bench = await forwardBench({ ports: [gpu.port, cpu.port], clock, ...options });
@@ -55,11 +38,7 @@ async function home(options: Partial<BenchOptions> = {}) {
 }
 
 /** Sends bytes from the instance and waits until the edge has taken them. */
-async function deliver(
-  arrival: Arrival,
-  clock: ReturnType<typeof watchedClock>,
-  bytes: string,
-): Promise<void> {
+async function deliver(arrival: Arrival, clock: WatchedClock, bytes: string): Promise<void> {
   const read = clock.nextRead();
   await arrival.write(bytes);
   await read;
