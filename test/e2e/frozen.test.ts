@@ -32,8 +32,17 @@ async function loaded(model: string): Promise<string> {
   return home.container(model, 'cpu');
 }
 
-const freeze = (container: string) =>
-  home.docker('exec', container, 'sh', '-c', 'kill -STOP $(pidof llama-server)');
+/** Process of its llama-server on this machine, where the bench's engine runs. */
+async function programOf(container: string): Promise<number> {
+  const processes = await home.docker('top', container, '-o', 'pid,comm');
+  const [, pid] = /^\s*(\d+)\s+llama-server/m.exec(processes) ?? [];
+  assert.ok(pid !== undefined, processes);
+  return Number(pid);
+}
+
+async function freeze(container: string): Promise<void> {
+  process.kill(await programOf(container), 'SIGSTOP');
+}
 
 async function toldFrozen(model: string) {
   const crashed = await home.event('backend_crashed', (fact) => fact.model === model);
@@ -56,19 +65,22 @@ describe('a CPU that is frozen by a signal', { ...LIMIT, concurrency: true }, ()
     await toldFrozen('first');
   });
 
-  /** Streams a long text, freezes its instance after the first words, and gives all that came. */
+  /** Streams a long text, slowly, freezes its instance after the first words, and gives all that came. */
   async function frozenMidway(model: string, headers: Record<string, string> = {}): Promise<string> {
     const victim = await loaded(model);
-    const response = await sendChat(home, { model, tokens: 400, stream: true, headers });
+    const program = await programOf(victim);
+    await home.docker('update', '--cpus', '0.2', victim);
+    const response = await sendChat(home, { model, tokens: 1500, stream: true, headers });
     assert.equal(response.status, 200);
     let text = '';
-    let frozen: Promise<string> | null = null;
+    let frozen = false;
     for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
       text += chunk;
       const begun = streamedText(text.slice(0, text.lastIndexOf('\n') + 1)).length > 20;
-      if (begun) frozen ??= freeze(victim);
+      if (!begun || frozen) continue;
+      frozen = true;
+      process.kill(program, 'SIGSTOP');
     }
-    await frozen;
     return text;
   }
 
