@@ -10,6 +10,8 @@ import type { Receiver } from './receiver.ts';
 import type { ResponseHead } from './response-parser.ts';
 import type { Missed, Watch } from './watch.ts';
 
+const COLON = 0x3a;
+
 export interface AttemptOptions {
   readonly lane: Lane;
   readonly path: string;
@@ -50,6 +52,11 @@ export interface Attempt {
   finished(): boolean;
   /** What the instance measured, as far as it was told. */
   timings(): Timings | null;
+}
+
+/** An empty comment: a silent stream of llama-server is alive by it, also where its device hangs. */
+function isPing(chunk: Buffer): boolean {
+  return chunk.length === 3 && chunk[0] === COLON;
 }
 
 export function newAttempt(options: AttemptOptions): Attempt {
@@ -109,7 +116,8 @@ export function newAttempt(options: AttemptOptions): Attempt {
         cut({ kind: 'reset', reused: false });
         return;
       }
-      watch.bytes(receiver.now.begun);
+      if (isPing(chunk)) watch.ping();
+      else watch.bytes(receiver.now.begun);
       if (receiver.now.begun && !begun) {
         begun = true;
         options.onBegin(answers);

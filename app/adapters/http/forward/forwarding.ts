@@ -35,13 +35,16 @@ const UNLIMITED_TOKENS = 4096;
 
 /**
  * The deadlines of an attempt, from here on: `firstMs` to the first content, `clientDeadline` in monotonic ms. Between
- * its tokens a CPU may have to read the long prompt of another request, so there silence is no stall.
+ * its tokens an instance may have to read the prompt of another request, which has a deadline of its own but on the
+ * CPU: there silence is no stall.
  */
 export function attemptWatch(forwarding: Forwarding, firstMs: number, clientDeadline: number): Watch {
   const { shared, call, grant, taken, missed } = forwarding;
   const { clock } = shared.options;
   const stallMs = grant.placement === 'cpu' ? Number.POSITIVE_INFINITY : call.settings.stallMs;
-  const deadlines = watch({ clock, alarms: shared.alarms, stallMs, firstMs, clientDeadline, missed });
+  const isReading = () => taken.prompts.tokens > 0;
+  const limits = { stallMs, isReading, firstMs, clientDeadline };
+  const deadlines = watch({ clock, alarms: shared.alarms, ...limits, missed });
   return taken.liveness.follow(deadlines, () => missed('frozen'));
 }
 

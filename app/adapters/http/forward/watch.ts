@@ -10,6 +10,8 @@ export interface Watch {
   expectFirst(ms: number): void;
   /** Bytes came; `begun`: the first content was among them, or before. */
   bytes(begun: boolean): void;
+  /** It said that it is alive, and nothing else. */
+  ping(): void;
   /** We stopped reading since the client is slow, or read again. */
   paused(paused: boolean): void;
   /** When the last bytes came (monotonic ms); -Infinity: none did. */
@@ -25,6 +27,8 @@ export interface WatchOptions {
   readonly alarms: Alarms;
   /** From byte to byte (ms; Infinity: no limit). */
   readonly stallMs: number;
+  /** Whether the instance has other work that may make content pause. */
+  readonly isReading: () => boolean;
   /** Until the first content (ms from now; Infinity: no limit). */
   readonly firstMs: number;
   /** The client's own deadline, until the first content (monotonic ms; Infinity: none). */
@@ -33,7 +37,8 @@ export interface WatchOptions {
 }
 
 /** Starts at once. */
-export function watch({ clock, alarms, stallMs, firstMs, clientDeadline, missed }: WatchOptions): Watch {
+export function watch(options: WatchOptions): Watch {
+  const { clock, alarms, stallMs, firstMs, clientDeadline, missed } = options;
   let firstAt = clock.now().mono + firstMs;
   /** Told once: whoever hears it prepares for the worst until the attempt's end. */
   let halfAt = clock.now().mono + firstMs / 2;
@@ -59,7 +64,10 @@ export function watch({ clock, alarms, stallMs, firstMs, clientDeadline, missed 
   function ring(): void {
     if (clock.now().mono < due()) moved();
     else if (pausedAt !== null) missed('reader');
-    else if (begun) missed('stall');
+    else if (begun && options.isReading()) {
+      lastBytes = clock.now().mono;
+      moved();
+    } else if (begun) missed('stall');
     else if (halfAt < Math.min(firstAt, clientDeadline)) {
       halfAt = Number.POSITIVE_INFINITY;
       moved();
@@ -79,6 +87,9 @@ export function watch({ clock, alarms, stallMs, firstMs, clientDeadline, missed 
       if (!begun) return;
       lastBytes = heardAt;
       moved();
+    },
+    ping() {
+      heardAt = clock.now().mono;
     },
     paused(paused) {
       pausedAt = paused ? clock.now().mono : null;

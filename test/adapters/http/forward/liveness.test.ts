@@ -34,7 +34,8 @@ function scene() {
       };
     },
   });
-  const limits = { stallMs: Number.POSITIVE_INFINITY, firstMs: Number.POSITIVE_INFINITY };
+  const never = Number.POSITIVE_INFINITY;
+  const limits = { stallMs: never, isReading: () => false, firstMs: never, clientDeadline: never };
   return {
     clock,
     questions,
@@ -48,7 +49,6 @@ function scene() {
         clock,
         alarms: list,
         ...limits,
-        clientDeadline: Number.POSITIVE_INFINITY,
         missed: () => {},
       });
       const followed = one.follow(deadlines, () => {

@@ -202,7 +202,8 @@ test("each path's events are judged by its own protocol", () => {
 test('a client that reads slowly is no stall of the instance; one that takes nothing is given up', () => {
   const told: string[] = [];
   const clock = manualClock();
-  const options = { stallMs: 1000, firstMs: 5000, clientDeadline: Number.POSITIVE_INFINITY };
+  const limits = { stallMs: 1000, firstMs: 5000, clientDeadline: Number.POSITIVE_INFINITY };
+  const options = { ...limits, isReading: () => false };
   const watched = watch({ clock, alarms: alarms(clock), ...options, missed: (what) => told.push(what) });
   watched.bytes(true);
   watched.paused(true);

@@ -131,6 +131,41 @@ test('content that stops is a stall, counted from the last byte', async () => {
   assert.match(reply.text(), /failed_after_output/);
 });
 
+test('a ping within the content is a sign of life and no content: it hides no stall', async () => {
+  gpu.behave(stream([chat.role, chat.text('a')], 'hang'));
+  const { bench, clock } = await home({ settings: { stallMs: 1000 }, onFailure: () => tooLate });
+  const n = gpu.arrivals.length;
+  const reply = await post(bench.url + PATH, CHAT).reply;
+  await reply.until('"content":"a"');
+  clock.advance(900);
+  await deliver(await gpu.arrival(n), clock, ':\n\n');
+  clock.advance(99);
+  assert.deepEqual(bench.tickets[0]?.outcomes, []);
+  clock.advance(1);
+  assert.deepEqual(bench.tickets[0]?.outcomes, [failed('stall', 'content')]);
+  await reply.end;
+});
+
+test('content may pause while the prompt of another request is read, and for as long as a stall after it', async () => {
+  gpu.behave(stream([chat.role, chat.text('a')], 'hang'));
+  const { bench, clock } = await home({ settings: { stallMs: 1000 }, onFailure: () => tooLate });
+  const n = gpu.arrivals.length;
+  const reply = await post(bench.url + PATH, CHAT).reply;
+  await reply.until('"content":"a"');
+  gpu.behave(silent);
+  const other = post(bench.url + PATH, CHAT);
+  await gpu.arrival(n + 1);
+  clock.advance(10_500);
+  assert.deepEqual(bench.tickets[0]?.outcomes, []);
+  other.leave();
+  await bench.ended(0);
+  clock.advance(499);
+  assert.deepEqual(bench.tickets[0]?.outcomes, []);
+  clock.advance(1);
+  assert.deepEqual(bench.tickets[0]?.outcomes, [failed('stall', 'content')]);
+  await reply.end;
+});
+
 test('a stream that waits long gets its head and comments, and later failures come in the stream', async () => {
   gpu.behave(resetAtOnce);
   cpu.behave(stream(CHAT_STREAM));
