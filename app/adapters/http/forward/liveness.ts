@@ -10,8 +10,8 @@ import type { Watch } from './watch.ts';
 /**
  * Questions until the verdict; an answer to any of them, also a late one, ends the probe. By default one every 10 s
  * for 30 s. llama-server answers `/health` on threads of their own, also while a batch is computed: within 1.7 s at
- * worst, measured with a load of 13 on two cores and a third of a core for itself. A thread that an idle connection
- * holds is free again after 5 s, and each question comes by a new connection, which may get another thread.
+ * worst, measured with a load of 13 on two cores and a third of a core for itself (docs/measurements.md). A thread that
+ * an idle connection holds is free again after 5 s, and each question comes by a new connection, which may get another.
  */
 const QUESTIONS = 3;
 /** A question that was looked after only after so many of its times proves nothing. */
