@@ -98,6 +98,46 @@ test('prompt progress of a long prompt comes and is taken out; timings are learn
   assert.ok((measured?.promptTokens ?? 0) > 500 && (measured?.tokens ?? 0) > 0, JSON.stringify(measured));
 });
 
+const TOOL = { type: 'object', properties: { room: { type: 'string' } } };
+const CALL = { type: 'function_call', call_id: 'c1', name: 'warm', arguments: '{"room": "hall"}' };
+
+/** Prompts in each path's own form, and how many tokens the answer says that it had. */
+const COUNTED: readonly (readonly [path: string, body: object])[] = [
+  [CHAT, { messages: [{ role: 'system', content: 'Be brief.' }, ...HI.messages] }],
+  ['/v1/completions', { prompt: 'The cat sat on the mat.' }],
+  ['/v1/messages', { system: 'Be brief.', messages: HI.messages, max_tokens: 4 }],
+  ['/v1/responses', { input: 'The cat sat on the mat.', instructions: 'Be brief.' }],
+  [
+    '/v1/responses',
+    {
+      stream: true,
+      input: [
+        { role: 'user', content: [{ type: 'input_text', text: 'Is it warm?' }] },
+        CALL,
+        { type: 'function_call_output', call_id: 'c1', output: '21 degrees' },
+      ],
+      tools: [{ type: 'function', name: 'warm', description: 'How warm a room is', parameters: TOOL }],
+    },
+  ],
+];
+
+for (const [path, prompt] of COUNTED) {
+  test(`a waiting prompt of ${path} has as many tokens as are then read: ${JSON.stringify(prompt).slice(0, 60)}`, async () => {
+    const bench = await home([gpu], { onArrival: () => ({ do: 'wait' }) });
+    const limits = { max_tokens: 4, max_output_tokens: 4 };
+    const reply = ask(bench.url + path, { model: 'chat', ...limits, ...prompt });
+    const ticket = await bench.ticket(0);
+    const tokens = await ticket.count(0);
+    ticket.obey({ do: 'grant', instance: 0 });
+    assert.equal(tokens, promptTokens((await reply).text()));
+  });
+}
+
+function promptTokens(answer: string): number {
+  const told = (name: string) => Number(new RegExp(`"${name}":(\\d+)`).exec(answer)?.[1] ?? 0);
+  return told('prompt_tokens') + told('input_tokens') + told('cache_read_input_tokens');
+}
+
 test('an answer to an alias carries it in every chunk', async () => {
   const bench = await home([gpu]);
   const reply = await ask(bench.url + CHAT, { ...HI, model: 'gpt-4o-mini', stream: true });

@@ -36,6 +36,8 @@ export interface Ticket {
   slow: number;
   /** Obeys a verdict now. */
   obey(verdict: Verdict): void;
+  /** The tokens of its prompt as an instance counts them, while it waits. */
+  count(instance: number): Promise<number | null>;
 }
 
 /** A connection that was kept and that its server had closed: the request goes out again on a new one. */
@@ -241,6 +243,7 @@ function ticket(request: NewRequest, waiter: Waiter): Ticket {
         });
       }
     },
+    count: (instance) => new Promise((resolve) => void waiter.countTokens(String(instance), resolve)),
   };
 }
 

@@ -20,10 +20,8 @@ const COUNTERS: Readonly<Record<string, (ask: Ask, body: Buffer) => Promise<numb
     const prompt = parseObject(body.toString('utf8'))?.['prompt'];
     return typeof prompt === 'string' ? tokenized(ask, prompt) : null;
   },
-  '/v1/messages': async (ask, body) => {
-    const tokens = (await ask('/v1/messages/count_tokens', body))?.['input_tokens'];
-    return typeof tokens === 'number' ? tokens : null;
-  },
+  '/v1/messages': (ask, body) => inputTokens(ask, '/v1/messages/count_tokens', body),
+  '/v1/responses': (ask, body) => inputTokens(ask, '/v1/responses/input_tokens', body),
 };
 
 export interface Counted {
@@ -56,6 +54,12 @@ export function countTokens({ connections, clock, instance, path, body }: Counte
       settle(tokens);
     });
   });
+}
+
+/** A path of llama-server that counts the prompt of a request with this body. */
+async function inputTokens(ask: Ask, path: string, body: Buffer): Promise<number | null> {
+  const tokens = (await ask(path, body))?.['input_tokens'];
+  return typeof tokens === 'number' ? tokens : null;
 }
 
 /** As the server itself reads a prompt: with its beginning token, and special tokens as such. */

@@ -23,6 +23,14 @@ const words = (count: number) => ({
   messages: [{ role: 'user', content: 'word '.repeat(count) }],
 });
 
+function prompting(path: string, count: number): object {
+  const prompt = 'word '.repeat(count);
+  if (path === '/v1/completions') return { model: 'chat', prompt };
+  return path === '/v1/responses' ? { model: 'chat', input: prompt } : words(count);
+}
+
+const COUNTS = new Set(['/v1/messages/count_tokens', '/v1/responses/input_tokens']);
+
 const overflowBody = (tokens: number, context: number) =>
   JSON.stringify({
     error: {
@@ -41,7 +49,7 @@ function counting(context: number, answer: Behaviour): Behaviour {
     const tokens = body.split('word').length - 1;
     if (path === '/apply-template') return json(arrival, { prompt: 'word '.repeat(tokens) });
     if (path === '/tokenize') return json(arrival, { tokens: Array.from({ length: tokens }, () => 1) });
-    if (path === '/v1/messages/count_tokens') return json(arrival, { input_tokens: tokens });
+    if (COUNTS.has(path)) return json(arrival, { input_tokens: tokens });
     return tokens >= context ? whole(overflowBody(tokens, context), 400)(arrival) : answer(arrival);
   };
 }
@@ -79,7 +87,7 @@ test("what is too long for all gets the backend's own answer, and is told as a p
   assert.equal([...loop.state.problems.values()][0]?.code, 'context_exceeded');
 });
 
-for (const path of [PATH, '/v1/messages', '/v1/completions']) {
+for (const path of [PATH, '/v1/messages', '/v1/completions', '/v1/responses']) {
   test(`a prompt that waits is counted: ${path} ends in llama-server's form`, async () => {
     gpu.behave(silent);
     const { url, loop } = await home({ gpu: 512, cpu: 512 });
@@ -87,8 +95,7 @@ for (const path of [PATH, '/v1/messages', '/v1/completions']) {
     const first = post(url + PATH, words(3));
     await gpu.arrival(n);
     gpu.behave(counting(512, whole()));
-    const body = path === '/v1/completions' ? { model: 'chat', prompt: 'word '.repeat(600) } : words(600);
-    const reply = await ask(url + path, body);
+    const reply = await ask(url + path, prompting(path, 600), { 'Llamastead-Deadline': '60s' });
     assert.equal(reply.status, 400);
     const { error } = JSON.parse(reply.text());
     assert.equal(error.type, 'exceed_context_size_error');
