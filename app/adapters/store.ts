@@ -10,8 +10,8 @@ import type { Clock, JsonFile } from '../ports.ts';
 
 /** Changes are gathered for so long before they are written, ms. */
 const GATHER = 5000;
-/** Speeds of profiles that are long gone go first. */
-const MOST_SPEEDS = 200;
+/** What was learned of profiles and models that are long gone goes first. */
+const MOST_LEARNED = 200;
 
 const count = z.int().min(0).catch(0);
 const speed = z.number().positive().nullable().catch(null);
@@ -26,6 +26,7 @@ const Stored = z.object({
     .catch({}),
   raisedLimits: z.array(z.string()).catch([]),
   speeds: z.record(z.string(), z.object({ prompt: speed, generation: speed })).catch({}),
+  answerTokens: z.record(z.string(), z.number().positive()).catch({}),
 });
 
 export interface OpenedStore {
@@ -104,11 +105,15 @@ function storeOf(
     update: (change) => {
       const next = { ...state, ...change };
       if (JSON.stringify(next) === JSON.stringify(state)) return;
-      state = { ...next, speeds: Object.fromEntries(Object.entries(next.speeds).slice(-MOST_SPEEDS)) };
+      state = { ...next, speeds: newest(next.speeds), answerTokens: newest(next.answerTokens) };
       arm();
     },
     flush,
   };
+}
+
+function newest<V>(learned: Readonly<Record<string, V>>): Record<string, V> {
+  return Object.fromEntries(Object.entries(learned).slice(-MOST_LEARNED));
 }
 
 function lostOwner(aside: string): Problem {

@@ -121,6 +121,8 @@ export type Change =
       readonly placement: Placement;
       readonly share: number;
     }
+  /** Tokens of one answer. */
+  | { readonly type: 'length_learned'; readonly model: string; readonly tokens: number }
   /** By profile hash. */
   | { readonly type: 'speed_learned'; readonly hash: string; readonly speed: Speed }
   | { readonly type: 'outage_set'; readonly model: string; readonly outage: Outage }

@@ -24,6 +24,7 @@ export const modelFolds: Pick<
   | 'load_timed'
   | 'speed_learned'
   | 'share_learned'
+  | 'length_learned'
   | 'overflow_set'
   | 'outage_set'
   | 'outage_ended'
@@ -65,11 +66,9 @@ export const modelFolds: Pick<
   load_timed: (state, change) => {
     modelOf(state, change.model).loadSeconds[change.placement] = change.seconds;
   },
-  speed_learned: (state, { hash, speed }) => {
-    // The newest comes last: where only so many are kept, those of profiles that are gone are dropped.
-    state.speeds.delete(hash);
-    state.speeds.set(hash, speed);
-  },
+  speed_learned: (state, { hash, speed }) => setNewest(state.speeds, hash, speed),
+  length_learned: ({ answerTokens }, { model, tokens }) =>
+    setNewest(answerTokens, model, movingAverage(answerTokens.get(model), tokens)),
   overflow_set: (state, change) => {
     modelOf(state, change.model).overflow = change.overflow;
     if (change.overflow !== null) due(state, change.overflow.until);
@@ -162,6 +161,12 @@ export const modelFolds: Pick<
     state.nextDue = at;
   },
 };
+
+/** The newest comes last: where only so many are kept, those of what is gone are dropped. */
+function setNewest<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key);
+  map.set(key, value);
+}
 
 /** A model that left the policy keeps its state: its instances still drain, and it may come back. */
 function setPolicy(state: State, policy: Policy): void {

@@ -6,11 +6,11 @@ import { isDeviceLow, tellsMemory } from './device-memory.ts';
 import { grant, wait } from './grant.ts';
 import type { AttemptEnded } from './inputs.ts';
 import type { Instance } from './instance.ts';
+import { learn } from './learning.ts';
 import { reasonOfFailure } from './reason.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import { isUnexplained, judge } from './replay.ts';
-import type { Failure, Forwarded, InstanceId, Outcome, Refusal, Request, RequestId } from './request.ts';
-import { learned, readShare, type Timings, UNKNOWN_SPEED } from './speed.ts';
+import type { Failure, Forwarded, Outcome, Refusal, Request, RequestId } from './request.ts';
 import type { State } from './state.ts';
 import { takeOut } from './takeout.ts';
 import { onOverflow } from './too-long.ts';
@@ -41,7 +41,7 @@ export function onAttemptEnded(out: Decision, state: State, ended: AttemptEnded,
     return;
   }
   // What a drill asks is tiny and special: it says nothing about others' requests.
-  if (timings && !request.drill) learn(out, state, request.phase.instance, timings);
+  if (timings && ran.instance && !request.drill) learn(out, state, ran.instance, timings);
   if (outcome.kind !== 'failed') {
     const served = outcome.kind === 'completed' && !request.drill;
     out.changes.push({ type: 'lease_ended', request: id, at: now.mono, counted: true, served });
@@ -60,18 +60,6 @@ function isToBeSampled(
 ): boolean {
   if (sampled || outcome.kind !== 'failed' || !isUnexplained(outcome.failure)) return false;
   return instance !== undefined && tellsMemory(state, instance);
-}
-
-function learn(out: Decision, state: State, id: InstanceId, timings: Timings): void {
-  const instance = state.instances.get(id);
-  if (instance === undefined) return;
-  const { hash } = instance.profile;
-  const before = state.speeds.get(hash) ?? UNKNOWN_SPEED;
-  const speed = learned(before, timings);
-  if (speed !== before) out.changes.push({ type: 'speed_learned', hash, speed });
-  const share = readShare(timings);
-  if (share === null) return;
-  out.changes.push({ type: 'share_learned', model: instance.model, placement: instance.placement, share });
 }
 
 /** Where an attempt ran; the instance may be gone by now. */

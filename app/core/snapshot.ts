@@ -1,6 +1,7 @@
 /** Makes the view that the outside sees. Status and placement are derived here, never stored. */
 import { budgetOf, deviceBytes, hostBytes, reserveOf } from './admission.ts';
 import type { Instance } from './instance.ts';
+import { learnedView } from './learning.ts';
 import { allowedPlacements, breaker } from './placement.ts';
 import { queuePositions } from './queue.ts';
 import { reducedView, reductionProblems } from './reduction.ts';
@@ -126,6 +127,7 @@ function modelView(
     lastError: own?.lastError ?? null,
     need: need?.kind === 'known' ? need.need : null,
     loadSeconds: { ...own?.loadSeconds },
+    ...learnedView(state, model),
     lastUsed: own?.lastUsed ? iso(own.lastUsed) : null,
     standby: standbyView(state, model, now),
   };

@@ -18,6 +18,8 @@ export interface Timings {
   readonly cachedTokens?: number | null;
   readonly tokens: number | null;
   readonly tokensMs: number | null;
+  /** Tokens of an answer that the model ended by itself; null: it was cut, or that is not told. */
+  readonly answerTokens?: number | null;
 }
 
 export const UNKNOWN_SPEED: Speed = { prompt: null, generation: null };

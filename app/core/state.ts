@@ -120,6 +120,11 @@ export interface State {
   raisedLimits: ReadonlySet<string>;
   /** Learned, by profile hash; the one that changed last comes last. */
   readonly speeds: Map<string, Speed>;
+  /**
+   * Tokens of an answer that ended by itself (moving average), by model; the one that changed last comes last. Only
+   * shown: a limit of tokens is a bound and no expectation, and so is this.
+   */
+  readonly answerTokens: Map<string, number>;
   readonly engines: Map<string, Engine>;
   /** By code and model. */
   readonly problems: Map<string, Problem>;
@@ -142,6 +147,7 @@ export interface Carried {
   readonly lastFailover: State['lastFailover'];
   readonly lastDrill: LastDrill | null;
   readonly speeds: Readonly<Record<string, Speed>>;
+  readonly answerTokens: Readonly<Record<string, number>>;
   readonly reductions: Readonly<Record<string, Reduction>>;
   readonly raisedLimits: readonly string[];
 }
@@ -168,6 +174,7 @@ export function emptyState(carried: Partial<Carried> = {}): State {
     needs: new Map(),
     raisedLimits: new Set(carried.raisedLimits),
     speeds: new Map(Object.entries(carried.speeds ?? {})),
+    answerTokens: new Map(Object.entries(carried.answerTokens ?? {})),
     engines: new Map(),
     problems: new Map(),
     commands: new Map(),

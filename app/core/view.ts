@@ -3,6 +3,7 @@
  * zone, durations in seconds.
  */
 import type { DrillScenario, DrillVerdict } from './drill.ts';
+import type { Speed } from './speed.ts';
 import type { GpuKind, Mode, ModelStatus, Need, Placement, Problem, Reason } from './types.ts';
 
 export type InstanceStateName = 'starting' | 'ready' | 'draining' | 'stopping' | 'failed' | 'stuck';
@@ -47,6 +48,10 @@ export interface ModelView {
   readonly need: Need | null;
   /** Seconds that loads took, by placement, for progress bars. */
   readonly loadSeconds: Readonly<Partial<Record<Placement, number>>>;
+  /** As learned from answers, by placement; one that taught nothing is left out. */
+  readonly tokensPerSecond: Readonly<Partial<Record<Placement, Speed>>>;
+  /** Tokens of an answer that ends by itself, as learned; null: not learned. Nothing is decided by it. */
+  readonly answerTokens: number | null;
   readonly lastUsed: string | null;
   /**
    * How ready the CPU fallback waits while a better placement serves, what that costs and saves as measured;

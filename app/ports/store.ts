@@ -11,6 +11,8 @@ export interface StoredState {
   readonly counters: { readonly requests: number; readonly failed: number; readonly failovers: number };
   /** By profile hash. */
   readonly speeds: Readonly<Record<string, Speed>>;
+  /** Tokens of an answer, by model. */
+  readonly answerTokens: Readonly<Record<string, number>>;
   /** By the hash of the profile as configured. */
   readonly reductions: Readonly<Record<string, Reduction>>;
   /** Hashes of profiles that were killed by their memory limit: it is higher since then. */

@@ -1,6 +1,6 @@
 /**
- * Keeps totals, learned speeds, reduced profiles and raised limits over a restart: written a while after a request
- * or a change of a profile, never at rest.
+ * Keeps totals, learned speeds and lengths, reduced profiles and raised limits over a restart: written a while after a
+ * request or a change of a profile, never at rest.
  */
 import type { Loop } from '../loop.ts';
 import type { Store } from '../ports/store.ts';
@@ -10,7 +10,7 @@ const KEEP_AFTER_MS = 5_000;
 
 /** The returned function ends it, after keeping what is new. */
 export function keepTotals(loop: Loop, store: Pick<Store, 'update'>, clock: Clock): () => void {
-  const { counters, speeds } = loop.state;
+  const { counters, speeds, answerTokens } = loop.state;
   /** What tells a state that was kept from a newer one. */
   const present = () => [counters.requests, loop.state.reductions, loop.state.raisedLimits] as const;
   let cancel: (() => void) | null = null;
@@ -22,6 +22,7 @@ export function keepTotals(loop: Loop, store: Pick<Store, 'update'>, clock: Cloc
     store.update({
       counters: { ...counters },
       speeds: Object.fromEntries(speeds),
+      answerTokens: Object.fromEntries(answerTokens),
       reductions: Object.fromEntries(reductions),
       raisedLimits: [...raisedLimits],
     });

@@ -66,8 +66,8 @@ export function carriedOver({ store, events }: StateFolder): Carried {
     last?.model === undefined
       ? null
       : { at: Date.parse(last.time), model: last.model, reason: last.reason ?? 'unknown' };
-  const { counters, speeds, reductions, raisedLimits } = store.state();
-  const learned = { speeds, reductions, raisedLimits };
+  const { counters, speeds, answerTokens, reductions, raisedLimits } = store.state();
+  const learned = { speeds, answerTokens, reductions, raisedLimits };
   return { counters: { ...counters }, ...learned, lastFailover, lastDrill: lastDrill(kept) };
 }
 

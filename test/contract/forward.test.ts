@@ -138,6 +138,30 @@ function promptTokens(answer: string): number {
   return told('prompt_tokens') + told('input_tokens') + told('cache_read_input_tokens');
 }
 
+/** What the model says ends with this word, or, on a path that takes no grammar, with its first sentence. */
+const SHORT = { ...HI, max_tokens: 200, grammar: 'root ::= "warm"', stop_sequences: ['.'] };
+const ENDINGS: readonly (readonly [path: string, more: object])[] = [
+  [CHAT, {}],
+  [CHAT, { stream: true }],
+  [CHAT, { stream: true, stream_options: { include_usage: true } }],
+  ['/v1/completions', { prompt: 'The cat' }],
+  ['/v1/completions', { prompt: 'The cat', stream: true }],
+  ['/v1/messages', {}],
+  ['/v1/messages', { stream: true }],
+];
+
+for (const [path, more] of ENDINGS) {
+  test(`${path} tells the length of an answer that the model ended: ${JSON.stringify(more)}`, async () => {
+    const bench = await home([gpu]);
+    const asked = (limit: object) => ask(bench.url + path, { ...SHORT, ...more, ...limit });
+    for (const limit of [{}, { max_tokens: 1 }]) assert.equal((await asked(limit)).status, 200);
+    await bench.outcome(1);
+    const [whole, cut] = bench.lengths;
+    assert.ok(typeof whole === 'number' && whole > 1 && whole < 200, String(whole));
+    assert.equal(cut, null);
+  });
+}
+
 test('an answer to an alias carries it in every chunk', async () => {
   const bench = await home([gpu]);
   const reply = await ask(bench.url + CHAT, { ...HI, model: 'gpt-4o-mini', stream: true });

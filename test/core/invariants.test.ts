@@ -10,6 +10,7 @@ import { decide } from '../../app/core/decide.ts';
 import { waitsForDrill } from '../../app/core/drill.ts';
 import type { Input } from '../../app/core/inputs.ts';
 import { settle } from '../../app/core/schedule.ts';
+import type { Carried } from '../../app/core/state.ts';
 import { entry, MODELS, running, type Shared, type Step, steps } from '../support/core-steps.ts';
 import { GIB, host, model, need, policy } from '../support/model.ts';
 import { DEAD, makeWorld, RESET, type World } from '../support/world.ts';
@@ -38,9 +39,10 @@ const newShared = (): Shared => ({
   ended: new Map(),
 });
 
-function run(sequence: readonly Step[], shared = newShared()): World {
+function run(sequence: readonly Step[], shared = newShared(), carried: Partial<Carried> = {}): World {
   const world = makeWorld({
     policy: policy(MODELS.map((each) => entry(each))),
+    carried,
     memory: host(12 * GIB),
     needOf: ({ gpu }) => need(gpu === null ? 3 * GIB : GIB, gpu === null ? 0 : 4 * GIB),
     holdStarts: true,
@@ -120,6 +122,22 @@ test('promises hold over any sequence of inputs', () => {
       run(sequence);
     }),
     { numRuns: 400 },
+  );
+});
+
+test('whatever was learned of the length of answers decides nothing', () => {
+  const speed = { prompt: 40, generation: 8 };
+  const speeds = { 'a-gpu': speed, 'a-cpu': speed, 'b-gpu': speed, 'b-cpu': speed };
+  const tokens = fc.integer({ min: 1, max: 100_000 });
+  fc.assert(
+    fc.property(fc.array(steps, { maxLength: 80, size: 'max' }), tokens, tokens, (sequence, a, b) => {
+      const knowing = run(sequence, newShared(), { speeds, answerTokens: { a, b } });
+      const not = run(sequence, newShared(), { speeds });
+      assert.equal(knowing.loop.state.answerTokens.get('a'), a);
+      assert.deepEqual([knowing.effects, knowing.facts], [not.effects, not.facts]);
+      assert.equal(knowing.loop.state.nextDue, not.loop.state.nextDue);
+    }),
+    { numRuns: 100 },
   );
 });
 

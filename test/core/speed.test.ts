@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { snapshot } from '../../app/core/snapshot.ts';
 import { learned, type Timings, UNKNOWN_SPEED } from '../../app/core/speed.ts';
 import { emptyState } from '../../app/core/state.ts';
 import { model, policy } from '../support/model.ts';
-import { COMPLETED, makeWorld } from '../support/world.ts';
+import { COMPLETED, makeWorld, type World } from '../support/world.ts';
 
 const NOTHING: Timings = { promptTokens: null, promptMs: null, tokens: null, tokensMs: null };
 
@@ -35,4 +36,55 @@ test('an answer teaches the speed of the profile that it ran on', () => {
 test('speeds of the run before are known from the start', () => {
   const state = emptyState({ speeds: { 'chat-cpu': { prompt: 40, generation: 8 } } });
   assert.deepEqual(state.speeds.get('chat-cpu'), { prompt: 40, generation: 8 });
+});
+
+function view({ loop, now }: World) {
+  const [seen] = snapshot(loop.state, now(), { seq: 0, version: '', iso: String }).models;
+  return { tokensPerSecond: seen?.tokensPerSecond, answerTokens: seen?.answerTokens };
+}
+
+test('what was learned is in the view: speeds by placement, to a tenth, and the length by model', () => {
+  const carried = { speeds: { 'chat-cpu': { prompt: 41.27, generation: null } } };
+  const world = makeWorld({ policy: policy([model('chat')]), carried });
+  const onCpu = { cpu: { prompt: 41.3, generation: null } };
+  assert.deepEqual(view(world), { tokensPerSecond: onCpu, answerTokens: null });
+  const timings = { promptTokens: 1000, promptMs: 3000, tokens: 200, tokensMs: 10_000, answerTokens: 200 };
+  world.submit({ type: 'attempt_ended', request: world.request(), outcome: COMPLETED, timings });
+  const both = { ...onCpu, gpu: { prompt: 333.3, generation: 20 } };
+  assert.deepEqual(view(world), { tokensPerSecond: both, answerTokens: 200 });
+});
+
+test('the length of answers is a moving average of those that ended by themselves, over the placements', () => {
+  const world = makeWorld({ policy: policy([model('chat'), model('other')]) });
+  const answered = (answerTokens: number | null, name = 'chat', drill = false) => {
+    if (drill) world.submit({ type: 'drill_began', id: 'd', scenario: 'kill', model: name });
+    const request = world.request({ model: name, drill });
+    const timings = { ...NOTHING, tokens: 5000, tokensMs: 1000, answerTokens };
+    world.submit({ type: 'attempt_ended', request, outcome: COMPLETED, timings });
+  };
+  answered(null);
+  assert.equal(world.loop.state.answerTokens.size, 0);
+  answered(100);
+  answered(200);
+  answered(null);
+  answered(7, 'other');
+  assert.deepEqual(
+    [...world.loop.state.answerTokens],
+    [
+      ['chat', 130],
+      ['other', 7],
+    ],
+  );
+  const onCpu = policy([model('chat', { mode: 'cpu' }), model('other')]);
+  world.submit({ type: 'configured', policy: onCpu, why: 'settings' });
+  answered(230);
+  assert.equal(view(world).answerTokens, 160);
+  assert.deepEqual([...world.loop.state.answerTokens.keys()], ['other', 'chat']);
+  answered(9000, 'chat', true);
+  assert.equal(view(world).answerTokens, 160);
+});
+
+test('lengths of the run before are known from the start', () => {
+  const world = makeWorld({ policy: policy([model('chat')]), carried: { answerTokens: { chat: 87.6 } } });
+  assert.equal(view(world).answerTokens, 88);
 });

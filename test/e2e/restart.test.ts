@@ -6,6 +6,10 @@ import { chat, sendChat } from './support/chat.ts';
 import { type Controller, startController } from './support/controller.ts';
 import { running } from './support/wait.ts';
 
+interface Usage {
+  readonly usage: { readonly completion_tokens: number };
+}
+
 let home: Controller;
 
 before(async () => {
@@ -84,6 +88,24 @@ test('told to keep its instances, it leaves them at its end and takes them over 
   assert.equal(home.facts().filter(({ type }) => type === 'model_unloaded').length, 1);
   await home.configure({ models });
   await home.event('config_reloaded');
+});
+
+test('what it learned of answers it shows, also after a restart', async () => {
+  const messages = [{ role: 'user', content: 'How warm is it in the hall of the house today? '.repeat(4) }];
+  const short = { model: 'tiny', messages, max_tokens: 100, grammar: 'root ::= "warm"' };
+  const { usage } = (await (await home.post('/v1/chat/completions', short)).json()) as Usage;
+  await chat(home, { tokens: 40 });
+  const learned = async () => {
+    const [model] = (await home.state()).models;
+    return { speeds: model?.tokensPerSecond, length: model?.answerTokens };
+  };
+  const before = await learned();
+  assert.equal(before.length, usage.completion_tokens);
+  const { prompt, generation } = before.speeds?.cpu ?? {};
+  assert.ok(prompt && generation, JSON.stringify(before));
+  assert.equal(await home.kill('SIGTERM'), 0);
+  await home.start();
+  assert.deepEqual(await learned(), before);
 });
 
 test('asked to end, it lets a running answer finish, then takes its containers away', async () => {

@@ -7,7 +7,7 @@ import { manualClock } from '../support/clock.ts';
 import { model, policy } from '../support/model.ts';
 import { COMPLETED, makeWorld } from '../support/world.ts';
 
-const TIMINGS = { promptTokens: 1000, promptMs: 500, tokens: 20, tokensMs: 1000 };
+const TIMINGS = { promptTokens: 1000, promptMs: 500, tokens: 20, tokensMs: 1000, answerTokens: 20 };
 type Kept = Partial<StoredState>;
 
 function home() {
@@ -20,7 +20,7 @@ function home() {
   return { world, clock, updates, end, answered };
 }
 
-test('totals and learned speeds are kept together, a while after a request', () => {
+test('totals and what was learned of answers are kept together, a while after a request', () => {
   const { clock, updates, answered } = home();
   answered();
   answered();
@@ -30,6 +30,7 @@ test('totals and learned speeds are kept together, a while after a request', () 
     {
       counters: { requests: 2, failed: 0, failovers: 0 },
       speeds: { 'chat-gpu': { prompt: 2000, generation: 20 } },
+      answerTokens: { chat: 20 },
       reductions: {},
       raisedLimits: [],
     },

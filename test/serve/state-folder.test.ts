@@ -17,6 +17,7 @@ test('what one run learned of profiles, the next one knows', async (t) => {
   const learned = {
     counters: { requests: 3, failed: 1, failovers: 1 },
     speeds: { a: { prompt: 100, generation: 10 } },
+    answerTokens: { chat: 180.5 },
     reductions: { b: { parallel: 1, context: 2048, since: 7 } },
     raisedLimits: ['c', 'd'],
   };
@@ -29,6 +30,7 @@ test('what one run learned of profiles, the next one knows', async (t) => {
   const state = emptyState(carriedOver(second));
   assert.deepEqual(state.counters, learned.counters);
   assert.deepEqual(Object.fromEntries(state.speeds), learned.speeds);
+  assert.deepEqual(Object.fromEntries(state.answerTokens), learned.answerTokens);
   assert.deepEqual(Object.fromEntries(state.reductions), learned.reductions);
   assert.deepEqual([...state.raisedLimits], learned.raisedLimits);
 });

@@ -183,6 +183,8 @@ export function modelView(change: Partial<ModelView> = {}): ModelView {
     lastError: null,
     need: null,
     loadSeconds: {},
+    tokensPerSecond: {},
+    answerTokens: null,
     lastUsed: null,
     standby: null,
     ...change,

@@ -70,6 +70,8 @@ export interface Bench {
   readonly api: ModelApi;
   readonly tickets: readonly Ticket[];
   readonly attempts: readonly AttemptMeasurement[];
+  /** Tokens of each answer that the model ended by itself; null: of one that was cut, or failed. */
+  readonly lengths: readonly (number | null)[];
   readonly failedAttempts: readonly FailedAttempt[];
   readonly requests: readonly RequestMeasurement[];
   /** What became of requests with an idempotency key. */
@@ -119,6 +121,7 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
   const received = arrivals<true>();
   const closed = arrivals<true>();
   const attempts: AttemptMeasurement[] = [];
+  const lengths: (number | null)[] = [];
   const failedAttempts: FailedAttempt[] = [];
   const keyed: KeyedOutcome[] = [];
   const byId = new Map<number, Ticket>();
@@ -135,6 +138,7 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
       },
       attemptEnded(id, outcome, timings) {
         if (timings) speed = learned(speed, timings);
+        lengths.push(timings?.answerTokens ?? null);
         const known = byId.get(id);
         known?.outcomes.push(outcome);
         outcomes.add(outcome);
@@ -200,6 +204,7 @@ export async function forwardBench(options: BenchOptions): Promise<Bench> {
     api,
     tickets: tickets.all,
     attempts,
+    lengths,
     failedAttempts,
     requests: requests.all,
     keyed,

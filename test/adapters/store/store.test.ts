@@ -71,13 +71,28 @@ test('a broken document is kept aside and told; what is wrong in a good one is m
   assert.notEqual(broken.store.state().owner, owner);
   await writeFile(
     path,
-    JSON.stringify({ owner, counters: { requests: -1 }, speeds: { a: { prompt: 'x', generation: 2 } } }),
+    JSON.stringify({
+      owner,
+      counters: { requests: -1 },
+      speeds: { a: { prompt: 'x', generation: 2 } },
+      answerTokens: { a: 'many' },
+    }),
   );
   const mended = await opened(path);
   assert.deepEqual(mended.problems, []);
   assert.equal(mended.store.state().owner, owner);
   assert.deepEqual(mended.store.state().counters, { requests: 0, failed: 0, failovers: 0 });
   assert.deepEqual(mended.store.state().speeds, { a: { prompt: null, generation: 2 } });
+  assert.deepEqual(mended.store.state().answerTokens, {});
+});
+
+test('of what was learned the newest is kept', async () => {
+  const { store } = await opened(newPath());
+  const names = Array.from({ length: 250 }, (_, n) => `model-${n}`);
+  const each = <V>(value: V) => Object.fromEntries(names.map((name) => [name, value]));
+  store.update({ speeds: each({ prompt: 100, generation: 10 }), answerTokens: each(20) });
+  assert.deepEqual(Object.keys(store.state().speeds), names.slice(50));
+  assert.deepEqual(Object.keys(store.state().answerTokens), names.slice(50));
 });
 
 test('a disk that refuses is told once, and once more when it takes again', async () => {

@@ -36,6 +36,8 @@ export function aModel(fields: Partial<ModelView> = {}): ModelView {
     lastError: null,
     need: null,
     loadSeconds: { gpu: 12, cpu: 6.4 },
+    tokensPerSecond: {},
+    answerTokens: null,
     lastUsed: null,
     standby: null,
     ...fields,

@@ -77,6 +77,7 @@ export function prepare(forwarding: Forwarding, transcript: Transcript | null): 
     receive: receiverFor({
       answer,
       judge: protocol.judge,
+      ending: protocol.ending,
       rename: renameModel(taken.model, fields.model),
       onProgress: progress ? progressTo(forwarding, deadlines, prompt, estimate) : null,
       transcript,

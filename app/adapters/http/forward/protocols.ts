@@ -3,6 +3,7 @@
  * and how an error is said in it.
  */
 import { errorObject, type OwnError } from '../errors.ts';
+import type { Ending } from './answer-length.ts';
 import {
   type EventKind,
   judgeByName,
@@ -19,6 +20,8 @@ export interface Protocol {
   readonly progress: boolean;
   /** A text that was cut can be continued by another instance: only where that is proven. */
   readonly resumes: boolean;
+  /** The field that tells why an answer ended; null: `/v1/responses` calls a cut answer completed. */
+  readonly ending: Ending | null;
   /** Generates text, so a whole answer takes its time. */
   readonly generates: boolean;
   /** Body of an error answer. */
@@ -75,19 +78,15 @@ const responses = {
   wrapError: (body: string) => `event: error\ndata: ${body}\n\n`,
 };
 
-const whole = { judge: null, progress: false, resumes: false, generates: false, ...openai };
+const whole = { judge: null, progress: false, resumes: false, ending: null, generates: false, ...openai };
+const text = { progress: false, resumes: false, ending: null, generates: true };
+const openaiText = { ...openai, ...text, progress: true, ending: 'finish_reason' } as const;
 
 export const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map<string, Protocol>([
-  ['/v1/chat/completions', { judge: judgeChat, progress: true, resumes: true, generates: true, ...openai }],
-  ['/v1/completions', { judge: judgeCompletion, progress: true, resumes: false, generates: true, ...openai }],
-  [
-    '/v1/responses',
-    { judge: judgeByName(RESPONSES_EVENTS), progress: false, resumes: false, generates: true, ...responses },
-  ],
-  [
-    '/v1/messages',
-    { judge: judgeByName(MESSAGES_EVENTS), progress: false, resumes: false, generates: true, ...anthropic },
-  ],
+  ['/v1/chat/completions', { ...openaiText, judge: judgeChat, resumes: true }],
+  ['/v1/completions', { ...openaiText, judge: judgeCompletion }],
+  ['/v1/responses', { ...responses, ...text, judge: judgeByName(RESPONSES_EVENTS) }],
+  ['/v1/messages', { ...anthropic, ...text, judge: judgeByName(MESSAGES_EVENTS), ending: 'stop_reason' }],
   ['/v1/embeddings', whole],
   ['/v1/rerank', whole],
 ]);

@@ -2,6 +2,7 @@
 import type { Failure, Forwarded, Overflow } from '../../../core/request.ts';
 import type { Timings } from '../../../core/speed.ts';
 import type { Answer, BackendHead, KeptError } from './answer.ts';
+import { type Ending, withLength } from './answer-length.ts';
 import { type Json, parseObject } from './judge.ts';
 import type { Rename } from './rename.ts';
 import { timingsIn } from './timings.ts';
@@ -47,11 +48,12 @@ export function wholeReceiver(
   answer: Answer,
   head: BackendHead,
   contentLength: string | null,
-  rename: Rename | null,
+  { rename, ending }: { readonly rename: Rename | null; readonly ending: Ending | null },
 ): Receiver {
   const now = nothingReceived();
   let parts: Buffer[] = [];
   let size = 0;
+  let first: Buffer | null = null;
   let last: Buffer | null = null;
   let passing = false;
   const renamed = () => (rename === null ? parts : [rename(Buffer.concat(parts, size))]);
@@ -69,6 +71,7 @@ export function wholeReceiver(
   return {
     data(chunk) {
       size += chunk.length;
+      first ??= chunk;
       last = chunk;
       now.begun = true;
       if (passing) answer.write(chunk);
@@ -85,7 +88,7 @@ export function wholeReceiver(
       return null;
     },
     now,
-    timings: () => (last === null ? null : timingsIn(last)),
+    timings: () => withLength(last === null ? null : timingsIn(last), ending, [last, first]),
   };
 }
 

@@ -11,14 +11,14 @@ export interface ReceiverOptions extends Omit<StreamOptions, 'contentType' | 'ju
 
 /** One for each attempt; what it gives is called once, with the answer's head. */
 export function receiverFor(options: ReceiverOptions): (head: ResponseHead) => Receiver {
-  const { answer, judge, rename } = options;
+  const { answer, judge } = options;
   return (got) => {
     const head = backendHead(got);
     if (got.status >= 300) return errorReceiver(head);
     if (judge !== null && head.contentType.startsWith('text/event-stream')) {
       return streamReceiver({ ...options, judge, contentType: head.contentType });
     }
-    return wholeReceiver(answer, head, got.contentLength, rename);
+    return wholeReceiver(answer, head, got.contentLength, options);
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Failure } from '../../../core/request.ts';
 import type { Answer } from './answer.ts';
+import { type Ending, withLength } from './answer-length.ts';
 import type { EventKind } from './judge.ts';
 import { errorFields, nothingReceived, type Receiver } from './receiver.ts';
 import type { Rename } from './rename.ts';
@@ -24,12 +25,14 @@ export interface StreamOptions {
   readonly rename: Rename | null;
   /** We asked for prompt progress: its events are taken out; told with the event's data. */
   readonly onProgress: ((data: string) => void) | null;
+  /** Tells in its last events why the answer ended; null: the path does not tell. */
+  readonly ending: Ending | null;
   /** Gets what is passed on of a text that could be continued; null: it is not to be. */
   readonly transcript: Transcript | null;
 }
 
 export function streamReceiver(options: StreamOptions): Receiver {
-  const { answer, judge, rename, onProgress, transcript } = options;
+  const { answer, judge, rename, ending, onProgress, transcript } = options;
   const splitter = eventSplitter();
   let held: Buffer[] = [];
   let heldBytes = 0;
@@ -37,6 +40,7 @@ export function streamReceiver(options: StreamOptions): Receiver {
   let plain: Buffer | null = null;
   let special: Buffer = EMPTY;
   let specialBefore: Buffer = EMPTY;
+  let finish: Buffer | null = null;
 
   function pass(bytes: Buffer): void {
     if (bytes.length === 0) return;
@@ -63,6 +67,7 @@ export function streamReceiver(options: StreamOptions): Receiver {
     else if (kind !== 'more' && kind !== 'progress') {
       specialBefore = special;
       special = whole.subarray(start, end);
+      if (kind === 'finish') finish = special;
     }
     return kind;
   }
@@ -117,7 +122,7 @@ export function streamReceiver(options: StreamOptions): Receiver {
       return null;
     },
     now,
-    timings: () => timingsIn(special) ?? timingsIn(specialBefore),
+    timings: () => withLength(timingsIn(special) ?? timingsIn(specialBefore), ending, [finish]),
   };
 }
 

@@ -24,6 +24,8 @@ export function modelView(part: Partial<ModelView> = {}): ModelView {
     lastError: null,
     need: null,
     loadSeconds: {},
+    tokensPerSecond: {},
+    answerTokens: null,
     lastUsed: null,
     standby: null,
     ...part,
