@@ -42,6 +42,27 @@ describe('Home', () => {
       ));
   }
 
+  it('tells on the card of a loaded model what was learned of the place where it runs', () =>
+    tests.useServer(async ({ page, faults }, server) => {
+      await page.goto(server.url);
+      const figures = page.locator('.model-head + .figures');
+      await figures.getByText('Uses').waitFor();
+      assert.equal(await figures.getByText('Speed').count(), 0);
+      const tokensPerSecond = {
+        gpu: { prompt: 812.4, generation: 31.6 },
+        cpu: { prompt: 40, generation: 5 },
+      };
+      server.home.show({ models: [aModel({ tokensPerSecond, answerTokens: 180 })] });
+      const gpu = 'reads 812 tokens/s, writes 32 tokens/s · answers about 180 tokens';
+      await figures.getByText(gpu, { exact: true }).waitFor();
+      server.home.show({
+        models: [aModel({ placement: 'cpu', tokensPerSecond })],
+        instances: [anInstance({ placement: 'cpu' })],
+      });
+      await figures.getByText('reads 40 tokens/s, writes 5.0 tokens/s', { exact: true }).waitFor();
+      assert.deepEqual(faults, []);
+    }));
+
   it('sends a command once, and shows what the server then tells', () =>
     tests.useServer(
       async ({ page, faults }, server) => {

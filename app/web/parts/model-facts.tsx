@@ -1,13 +1,15 @@
 import type { Need } from '../../core/types.ts';
 import type { InstanceView, ModelView } from '../../core/view.ts';
 import { cardState, whereIs } from '../logic/card.ts';
+import { learnedText } from '../logic/learned.ts';
 import { format, serverNow, text } from '../state/app.ts';
 
-/** Where it runs, what it uses, when it goes: a short list of plain figures. */
+/** Where it runs, what it uses, how fast it is, when it goes: a short list of plain figures. */
 export function ModelFacts({ model, instance }: { model: ModelView; instance: InstanceView | null }) {
   const words = text.value.model;
   const idle = idleText(model);
   const wrong = wrongPlace(instance);
+  const learned = instance && learnedText(model, instance.placement, words, format.value);
   return (
     <>
       {wrong !== null && <p class="card-alert">{wrong}</p>}
@@ -27,6 +29,12 @@ export function ModelFacts({ model, instance }: { model: ModelView; instance: In
           <div>
             <dt>{words.uses}</dt>
             <dd>{usesText(instance)}</dd>
+          </div>
+        )}
+        {learned !== null && (
+          <div>
+            <dt>{words.speed}</dt>
+            <dd>{learned}</dd>
           </div>
         )}
         {idle !== null && (

@@ -24,6 +24,8 @@ export interface Format {
   number(value: number): string;
   /** One decimal. */
   decimal(value: number): string;
+  /** One decimal below 10, none from there on. */
+  figure(value: number): string;
 }
 
 interface Units {
@@ -84,6 +86,7 @@ export function createFormat(language: Language, offset: number | null): Format 
     (typeof time === 'number' ? time : Date.parse(time)) + (offset ?? 0) * 60_000;
   const one = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const whole = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
+  const figure = (value: number) => (value < 9.95 ? one.format(value) : whole.format(value));
   const clock = new Intl.DateTimeFormat(language, {
     ...zone,
     hour: '2-digit',
@@ -106,8 +109,7 @@ export function createFormat(language: Language, offset: number | null): Format 
   return {
     memory: (bytes) => size(bytes, GIB, 'GiB', MIB, 'MiB'),
     file: (bytes) => size(bytes, 1e9, 'GB', 1e6, 'MB'),
-    duration: (total) =>
-      durationText(units, total, (value) => (value < 9.95 ? one.format(value) : whole.format(value))),
+    duration: (total) => durationText(units, total, figure),
     ticking: (total) => durationText(units, Math.max(0, Math.floor(total)), (value) => whole.format(value)),
     clock: (time) => clock.format(shifted(time)),
     clockSeconds: (time) => seconds.format(shifted(time)),
@@ -115,5 +117,6 @@ export function createFormat(language: Language, offset: number | null): Format 
     dayKey: (time) => key.format(shifted(time)),
     number: (value) => whole.format(value),
     decimal: (value) => one.format(value),
+    figure,
   };
 }

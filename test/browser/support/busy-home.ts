@@ -17,6 +17,8 @@ export function busyHome(now = Date.now()): Partial<View> {
           retryAt: koreanTime(now + 600_000),
           probing: false,
         },
+        tokensPerSecond: { cpu: { prompt: 1234.5, generation: 8.2 } },
+        answerTokens: 1180,
       }),
       aModel({ name: 'embed', task: 'embedding', status: 'starting', placement: 'none' }),
       aModel({
