@@ -2,7 +2,7 @@
 
 import type { Drill } from './drill.ts';
 import type { Effect } from './effects.ts';
-import type { FactBody } from './facts.ts';
+import type { NewFact } from './facts.ts';
 import type { Measured } from './inputs.ts';
 import type { Instance, InstancePhase } from './instance.ts';
 import type { Reduction } from './reduction.ts';
@@ -175,7 +175,7 @@ export type Change =
 /** What `decide` returns. Collected by pushing: one array of each kind, no copies. */
 export interface Decision {
   readonly changes: Change[];
-  readonly facts: FactBody[];
+  readonly facts: NewFact[];
   readonly effects: Effect[];
 }
 

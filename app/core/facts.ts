@@ -5,7 +5,8 @@ import type { DrillScenario, DrillVerdict } from './drill.ts';
 import type { SettingChange, SettingValue } from './request.ts';
 import type { Mode, Placement, Reason } from './types.ts';
 
-export const FACT_TYPES = [
+/** Types that something tells. They are announced to Home Assistant, which refuses an event of another one. */
+export const TOLD_TYPES = [
   'model_loading',
   'model_loaded',
   'model_unloading',
@@ -20,27 +21,34 @@ export const FACT_TYPES = [
   'gpu_lost',
   'gpu_back',
   'cpu_fallback_detected',
-  'ram_pressure',
-  'ram_relieved',
-  'vram_pressure',
-  'vram_relieved',
   'load_refused',
-  'duplicate_model',
   'drill_started',
   'drill_finished',
   'mode_changed',
   'setting_changed',
   'config_reloaded',
+  'broker_lost',
+  'broker_back',
+] as const;
+
+/** Types of the event contract that nothing tells yet: they have their words, and are announced by no one. */
+export const UNTOLD_TYPES = [
+  'ram_pressure',
+  'ram_relieved',
+  'vram_pressure',
+  'vram_relieved',
+  'duplicate_model',
   'image_pulling',
   'image_pulled',
   'image_pull_failed',
   'download_finished',
   'download_failed',
-  'broker_lost',
-  'broker_back',
 ] as const;
 
+export const FACT_TYPES = [...TOLD_TYPES, ...UNTOLD_TYPES] as const;
+
 export type FactType = (typeof FACT_TYPES)[number];
+export type ToldType = (typeof TOLD_TYPES)[number];
 
 /** Fields that any fact may carry beside its type; each is documented where it is first set. */
 export interface FactBody {
@@ -83,6 +91,11 @@ export interface FactBody {
   /** What a drill does, and what it found; `detail` says why. */
   readonly scenario?: DrillScenario;
   readonly verdict?: DrillVerdict;
+}
+
+/** A fact as the core decides it: one of a type that is not announced does not compile. */
+export interface NewFact extends FactBody {
+  readonly type: ToldType;
 }
 
 /** A fact as told: `seq` grows by one and survives restarts, `time` is ISO 8601 with zone. */

@@ -3,7 +3,7 @@
 import { definitionChanged, deviceCame } from './cause-gone.ts';
 import type { Decision } from './changes.ts';
 import type { ErrorCode } from './codes.ts';
-import type { FactBody } from './facts.ts';
+import type { NewFact } from './facts.ts';
 import { missGpu } from './gpu-again.ts';
 import type { Input } from './inputs.ts';
 import type { Instance } from './instance.ts';
@@ -104,7 +104,7 @@ export function onConfigured(
   for (const change of input.settings ?? []) out.facts.push(factOf(change));
 }
 
-function factOf({ key, model, from, to, source }: SettingChange): FactBody {
+function factOf({ key, model, from, to, source }: SettingChange): NewFact {
   const of = model === undefined ? {} : { model };
   const mode = MODES.find((each) => each === to);
   if (model !== undefined && mode !== undefined && key === `models.${model}.mode`) {

@@ -14,6 +14,9 @@ import type { State } from './state.ts';
 import { beginOutage, raiseLimit, tellFailover } from './takeout.ts';
 import type { ExitEvidence, Now, Problem, Reason } from './types.ts';
 
+/** Of a llama-server that serves from the CPU though its device was named. */
+const NOTHING_ON_DEVICE = 'its log tells of no weights on a device';
+
 export function onReady(
   out: Decision,
   state: State,
@@ -44,6 +47,9 @@ export function onReady(
     out.changes.push({ type: 'standby_set', model: instance.model, standby: { starts } });
   }
   out.facts.push({ type: 'model_loaded', ...about(instance), seconds, ...sizes(instance, measured) });
+  if (instance.placement === 'gpu' && measured.placement === 'cpu') {
+    out.facts.push({ type: 'cpu_fallback_detected', ...about(instance), detail: NOTHING_ON_DEVICE });
+  }
   if (instance.profile.gpu !== null) clearHeld(out, state, instance);
   const outage = model.outages.get(instance.placement);
   if (outage === undefined) return;

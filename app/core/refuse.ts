@@ -1,7 +1,7 @@
 /** Explicit ends: our own errors, with the numbers that decide and a hint when to come back. */
 import type { Fit } from './admission.ts';
 import type { Decision } from './changes.ts';
-import type { FactBody } from './facts.ts';
+import type { NewFact } from './facts.ts';
 import type { Refusal, RefusalCode, Request } from './request.ts';
 import type { Reason } from './types.ts';
 
@@ -24,7 +24,7 @@ export function refuseRequest(out: Decision, request: Request, refusal: Refusal)
   if (told !== null) out.facts.push(told);
 }
 
-function factOf(request: Request, refused: Refusal): FactBody | null {
+function factOf(request: Request, refused: Refusal): NewFact | null {
   if (!['backend_failed', 'failed_after_output', 'poison', 'deadline'].includes(refused.code)) return null;
   return {
     type: request.tried.size > 0 && request.attempts > 1 ? 'failover_failed' : 'request_failed',

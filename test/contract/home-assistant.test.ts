@@ -13,7 +13,7 @@ import { announcements, type DiscoveryContext } from '../../app/adapters/mqtt/di
 import { type MqttPublisher, mqttPublisher } from '../../app/adapters/mqtt/publisher.ts';
 import { topicsOf } from '../../app/adapters/mqtt/topics.ts';
 import { systemClock } from '../../app/clock.ts';
-import { FACT_TYPES } from '../../app/core/facts.ts';
+import { TOLD_TYPES } from '../../app/core/facts.ts';
 import { memoryFile, scriptedHome, silentLog } from '../adapters/mqtt/support/home.ts';
 import { homeView, modelView, OUTAGE } from '../adapters/mqtt/support/views.ts';
 import { type Bench, ensureBench } from '../home/bench.ts';
@@ -247,7 +247,7 @@ describe('Home Assistant', { timeout: 1_200_000 }, () => {
   });
 
   it('takes every type of event, and the blueprint runs only for those chosen', async () => {
-    for (const type of FACT_TYPES.filter((known) => known !== 'recovered'))
+    for (const type of TOLD_TYPES.filter((known) => known !== 'recovered'))
       home.happen({ type, model: 'chat' });
     home.happen({ type: 'recovered', model: 'chat', placement: 'gpu', to: 'gpu', reason: 'out_of_memory' });
     await assistant.api.until(

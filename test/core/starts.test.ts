@@ -188,3 +188,29 @@ describe('a grant', () => {
     );
   });
 });
+
+describe('a load whose log shows where it runs', () => {
+  const loaded = (planned: Placement, measured: Placement | null) => {
+    const world = makeWorld({
+      policy: policy([model('chat', { placements: [planned] })]),
+      holdStarts: true,
+    });
+    const request = world.request();
+    const instance = world.started[0]?.instance ?? '';
+    const where = { placement: measured, ram: null, vram: null };
+    world.submit({ type: 'instance_ready', instance, container: 'c', measured: where });
+    assert.equal(world.grantOf(request)?.placement, planned);
+    return world.facts.filter(({ type }) => type === 'cpu_fallback_detected');
+  };
+
+  test('is told where the GPU was meant and the CPU is used', () => {
+    const [told, ...others] = loaded('gpu', 'cpu');
+    assert.deepEqual([told?.model, told?.placement, told?.engine], ['chat', 'gpu', 'local']);
+    assert.deepEqual(others, []);
+  });
+
+  test('is no event where it runs as planned, in part on the GPU, or nothing tells it', () => {
+    for (const measured of ['gpu', 'split', null] as const) assert.deepEqual(loaded('gpu', measured), []);
+    assert.deepEqual(loaded('cpu', 'cpu'), []);
+  });
+});

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { announcements } from '../../app/adapters/mqtt/discovery.ts';
 import { topicsOf } from '../../app/adapters/mqtt/topics.ts';
-import { FACT_TYPES } from '../../app/core/facts.ts';
+import { TOLD_TYPES } from '../../app/core/facts.ts';
 import { homeView } from '../adapters/mqtt/support/views.ts';
 
 const folder = resolve(import.meta.dirname, '../../hassio/blueprints/automation/llamastead');
@@ -46,7 +46,7 @@ describe('blueprints', () => {
     const { content } = read('failover_alert.yaml');
     const types = content.blueprint.input['event_types'];
     const { select } = z
-      .object({ select: z.object({ options: z.array(z.object({ value: z.enum(FACT_TYPES) })) }) })
+      .object({ select: z.object({ options: z.array(z.object({ value: z.enum(TOLD_TYPES) })) }) })
       .parse(types?.selector);
     const offered = select.options.map((option) => option.value);
     for (const type of z.array(z.string()).parse(types?.default))

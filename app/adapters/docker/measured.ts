@@ -55,7 +55,10 @@ export function placementReader(): PlacementReader {
         }
       }
       if (buffers.size === 0) return { placement: null, ram: null, vram: null };
-      return { placement: placement(deviceWeights, layers), ram: Math.round(ram), vram: Math.round(vram) };
+      const where = placement(deviceWeights, layers);
+      // The lines of a device may still be to come.
+      const isSure = complete || where !== 'cpu';
+      return { placement: isSure ? where : null, ram: Math.round(ram), vram: Math.round(vram) };
     },
   };
 }

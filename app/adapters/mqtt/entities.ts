@@ -3,7 +3,7 @@
  * sets. Unique ids come from the role, never from a container.
  */
 import type { DrillVerdict } from '../../core/drill.ts';
-import { FACT_TYPES } from '../../core/facts.ts';
+import { TOLD_TYPES } from '../../core/facts.ts';
 import type { Mode, ModelStatus, Placement, Reason } from '../../core/types.ts';
 import {
   button,
@@ -68,7 +68,7 @@ export function homeEntities(scope: HomeScope): Record<string, Component> {
       platform: 'event',
       ...common(scope, 'event', 'backend_event', 'Backend event'),
       state_topic: scope.event,
-      event_types: FACT_TYPES,
+      event_types: TOLD_TYPES,
       icon: 'mdi:server-network',
     },
     loaded_model: sensor(scope, 'loaded_model', 'Loaded model', { icon: 'mdi:brain' }),

@@ -83,6 +83,16 @@ describe('the measured placement', () => {
     assert.deepEqual(measured(lines), { placement: 'gpu', ram: 600 * MIB, vram: 5320 * MIB });
   });
 
+  test('is unknown while the log has told only of the host', () => {
+    const begun = fixture('load-vulkan').slice(0, 20);
+    const onDevice = begun.findIndex((line) => /Vulkan0 model buffer/.test(line));
+    const host = ['load_tensors: CPU_Mapped model buffer size = 0.25 MiB'];
+    assert.ok(onDevice > 0);
+    assert.equal(measured(host).placement, null);
+    assert.equal(measured([...host, begun[onDevice] ?? '']).placement, 'gpu');
+    assert.equal(measured([...host, 'srv  llama_server: model loaded']).placement, 'cpu');
+  });
+
   test('is unknown where the log tells nothing', () => {
     assert.deepEqual(measured(['loading']), { placement: null, ram: null, vram: null });
   });

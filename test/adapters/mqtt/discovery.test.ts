@@ -9,7 +9,7 @@ import {
 } from '../../../app/adapters/mqtt/discovery.ts';
 import { homeState, metrics, modelState } from '../../../app/adapters/mqtt/payloads.ts';
 import { topicsOf } from '../../../app/adapters/mqtt/topics.ts';
-import { FACT_TYPES } from '../../../app/core/facts.ts';
+import { TOLD_TYPES } from '../../../app/core/facts.ts';
 import { homeView, modelView } from './support/views.ts';
 
 /** Keys that Home Assistant 2026.11's MQTT integration knows: an unknown one vanishes there silently. */
@@ -128,10 +128,10 @@ describe('discovery documents', () => {
       );
   });
 
-  it('let the event entity know every type of fact', () => {
+  it('let the event entity know every type of fact that something tells', () => {
     const event = components.find(({ key }) => key === 'backend_event')?.component;
     assert.ok(event?.platform === 'event');
-    assert.deepEqual(event.event_types, FACT_TYPES);
+    assert.deepEqual(event.event_types, TOLD_TYPES);
   });
 
   it('keep the connection sensor available when the home is not', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FACT_TYPES } from '../../../app/core/facts.ts';
+import { TOLD_TYPES } from '../../../app/core/facts.ts';
 import { until } from '../../support/until.ts';
 import { memoryFile } from './support/home.ts';
 import { listener } from './support/listener.ts';
@@ -438,11 +438,11 @@ describe('every type of fact', timeout, () => {
     await using on = await stage();
     on.home.show(homeView());
     await started(on);
-    for (const type of FACT_TYPES) on.home.happen({ type });
-    await on.watcher.json(topic('event'), (json) => json['seq'] === FACT_TYPES.length);
+    for (const type of TOLD_TYPES) on.home.happen({ type });
+    await on.watcher.json(topic('event'), (json) => json['seq'] === TOLD_TYPES.length);
     assert.deepEqual(
       events(on).map((event) => event.event_type),
-      FACT_TYPES,
+      TOLD_TYPES,
     );
   });
 });
