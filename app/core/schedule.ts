@@ -16,6 +16,7 @@ import { queueOrder } from './queue.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import type { Refusal, Request } from './request.ts';
 import { shutDown } from './shutdown.ts';
+import { standIn } from './stand-in.ts';
 import { keepStandby, startAhead } from './standby.ts';
 import { estimate, prepare, pursue } from './starts.ts';
 import { instancesOf, isAwaited, type ModelState, type State } from './state.ts';
@@ -39,6 +40,7 @@ const RULES: readonly Rule[] = [
   startForRequests,
   startForWishes,
   startAhead,
+  standIn,
   returnToService,
   keepStandby,
   unloadIdle,

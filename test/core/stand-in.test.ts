@@ -1,0 +1,150 @@
+/** A model that runs on the CPU because nothing can be begun on its GPU returns to it by itself. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { model, need, policy, profile } from '../support/model.ts';
+import { makeWorld, RESET, type World, type WorldOptions } from '../support/world.ts';
+
+const PROBLEM = { code: 'docker_not_running', text: 'Docker does not run.', fix: 'Start it.' } as const;
+const UNREADABLE = { code: 'model_unreadable', text: 'It is torn.', fix: 'Copy it again.' } as const;
+const gpu = { ...profile('chat', 'gpu'), engine: 'tower' };
+const chat = model('chat', { profiles: { gpu, cpu: profile('chat', 'cpu') } });
+const failover = { resume: 'never', returnAfterMs: 30_000 } as const;
+
+const home = (more: Partial<WorldOptions> = {}) =>
+  makeWorld({ policy: policy([chat], { failover }), ...more });
+
+function lose(world: World): void {
+  world.submit({ type: 'engine_unreachable', engine: 'tower', problem: PROBLEM });
+}
+
+function comeBack(world: World): void {
+  world.submit({ type: 'engine_reachable', engine: 'tower' });
+  world.submit({ type: 'containers_observed', engine: 'tower', containers: [] });
+}
+
+/** A request is answered by the CPU. */
+function standsIn(world: World): void {
+  const request = world.request();
+  assert.equal(world.grantOf(request)?.placement, 'cpu');
+  world.end(request);
+}
+
+const gpuOutage = (world: World) => world.loop.state.models.get('chat')?.outages.get('gpu');
+
+describe('the engine of the GPU is away', () => {
+  for (const [what, wasThere, away] of [
+    ['was never there', false, 0],
+    ['went a moment ago', true, 0],
+    ['went long ago', true, 60_000],
+  ] as const) {
+    test(`and ${what}: the model returns when it is back`, () => {
+      const world = home();
+      if (wasThere) comeBack(world);
+      lose(world);
+      world.advance(away);
+      standsIn(world);
+      assert.equal(gpuOutage(world)?.reason, 'connection_lost');
+      assert.equal(gpuOutage(world)?.detail, PROBLEM.text);
+      world.advance(120_000);
+      assert.deepEqual(world.placements(), ['cpu'], 'nothing is to be had there yet');
+      comeBack(world);
+      assert.deepEqual(world.placements(), ['gpu'], 'its time was over long ago');
+      assert.equal(gpuOutage(world), undefined);
+      assert.ok(world.factTypes().includes('recovered'));
+    });
+  }
+
+  test('only for a moment: the model returns after the usual wait, which does not grow', () => {
+    const world = home();
+    for (let round = 0; round < 3; round += 1) {
+      lose(world);
+      if (round > 0) world.submit({ type: 'command', id: round, command: { do: 'unload', model: 'chat' } });
+      standsIn(world);
+      world.advance(1_000);
+      comeBack(world);
+      world.advance(28_999);
+      assert.deepEqual(world.placements(), ['cpu'], `round ${round}`);
+      world.advance(1);
+      assert.deepEqual(world.placements(), ['gpu'], `round ${round}`);
+    }
+  });
+
+  test('and its CPU instance was adopted: no load went past the GPU, and the model returns', () => {
+    const world = home();
+    lose(world);
+    const container = { container: 'c', engine: 'local', model: 'chat', placement: 'cpu', hash: 'chat-cpu' };
+    const observed = { ...container, placement: 'cpu', running: true, instance: null } as const;
+    world.submit({ type: 'containers_observed', engine: 'local', containers: [observed] });
+    assert.deepEqual(world.placements(), ['cpu']);
+    assert.equal(world.started.length, 0);
+    world.advance(30_000);
+    comeBack(world);
+    assert.deepEqual(world.placements(), ['gpu']);
+  });
+
+  test('and an instance that does not go is still there: the model returns all the same', () => {
+    const world = home({ holdRemovals: true });
+    comeBack(world);
+    const request = world.request();
+    assert.equal(world.grantOf(request)?.placement, 'gpu');
+    world.end(request);
+    world.submit({ type: 'command', id: 1, command: { do: 'unload', model: 'chat' } });
+    lose(world);
+    world.finishRemoval('stuck');
+    world.advance(60_000);
+    standsIn(world);
+    world.advance(30_000);
+    comeBack(world);
+    assert.ok(world.placements().includes('gpu'));
+    assert.equal(gpuOutage(world), undefined);
+  });
+
+  test('after a failure: the reason and the count of the failure stay', () => {
+    const world = home();
+    comeBack(world);
+    const request = world.request();
+    world.end(request, RESET);
+    const before = gpuOutage(world);
+    assert.ok(before !== undefined && before.failures === 1);
+    lose(world);
+    assert.equal(world.grantOf(request)?.placement, 'cpu');
+    assert.deepEqual(gpuOutage(world), before);
+  });
+
+  test('and nobody uses the model: nothing is loaded when it is back', () => {
+    const world = home();
+    lose(world);
+    standsIn(world);
+    world.advance(700_000);
+    assert.deepEqual(world.placements(), []);
+    comeBack(world);
+    world.advance(60_000);
+    assert.deepEqual(world.placements(), []);
+  });
+});
+
+test('an engine that is away takes nothing out of service that is worse than what is used, or elsewhere', () => {
+  const split = { ...profile('chat', 'split'), engine: 'tower' };
+  const cpu = { ...profile('chat', 'cpu'), engine: 'tower' };
+  const local = model('chat', {
+    placements: ['gpu', 'split', 'cpu'],
+    profiles: { gpu: profile('chat', 'gpu'), split, cpu },
+  });
+  const world = makeWorld({ policy: policy([local]) });
+  lose(world);
+  assert.equal(world.grantOf(world.request())?.placement, 'gpu');
+  assert.equal(world.loop.state.models.get('chat')?.outages.size, 0);
+});
+
+test('a GPU whose file could not be read: the model returns when it can', () => {
+  const both = model('chat', {
+    profiles: { gpu: profile('chat', 'gpu'), cpu: profile('chat', 'cpu', { file: 'small.gguf' }) },
+  });
+  const world = makeWorld({ policy: policy([both], { failover }) });
+  world.submit({ type: 'need_unknown', hash: 'chat-gpu', problem: UNREADABLE });
+  standsIn(world);
+  assert.equal(gpuOutage(world)?.detail, UNREADABLE.text);
+  world.submit({ type: 'need_estimated', hash: 'chat-gpu', need: need(1, 1) });
+  world.advance(30_000);
+  assert.deepEqual(world.placements(), ['gpu']);
+});
