@@ -28,7 +28,6 @@ export function queueOrder(state: State, model: string, now: Now): Request[] {
     else if (standsBehind(request, now)) background.push(request);
     else chat.push(request);
   }
-  if (head.length + chat.length + background.length < 2) return [...head, ...chat, ...background];
   if (head.length + background.length === 0 && isOneClient(chat)) return chat;
   head.sort((a, b) => a.id - b.id);
   const line: Line = { order: [], running: runningByClient(state, model), turns: new Map() };
@@ -112,7 +111,7 @@ function takeTurns(line: Line, waiting: readonly Request[]): void {
   const entering = clientsOf(line, waiting);
   let playing: Turn[] = [];
   let next = 0;
-  for (let level = entering[0]?.level ?? 0; playing.length > 0 || next < entering.length; level += 1) {
+  for (let level = 0; playing.length > 0 || next < entering.length; level += 1) {
     // Those who enter at this level have waited since before the others' last turn.
     const from = next;
     while (entering[next]?.level === level) next += 1;
@@ -129,21 +128,18 @@ function takeTurns(line: Line, waiting: readonly Request[]): void {
 interface Turn {
   readonly requests: readonly Request[];
   readonly level: number;
+  /** Place in the play of its last turn; 0: it had none. */
+  readonly lastTurn: number;
+  readonly ticket: number;
   at: number;
 }
 
 /** Clients with what they have waiting, the next one first. Who had a turn in the play waits since then. */
 function clientsOf({ running, turns }: Line, waiting: readonly Request[]): Turn[] {
-  const byClient = Map.groupBy(waiting, ({ client }) => client);
-  const since = (turn: Turn): readonly [number, number] => {
-    const [first] = turn.requests;
-    return [turns.get(first?.client ?? '') ?? 0, first?.ticket ?? 0];
-  };
-  return [...byClient]
-    .map(([client, requests]): Turn => ({ requests, level: running.get(client) ?? 0, at: 0 }))
-    .sort((a, b) => {
-      const [turnA, ticketA] = since(a);
-      const [turnB, ticketB] = since(b);
-      return a.level - b.level || turnA - turnB || ticketA - ticketB;
-    });
+  return [...Map.groupBy(waiting, ({ client }) => client)]
+    .map(([client, requests]): Turn => {
+      const level = running.get(client) ?? 0;
+      return { requests, level, lastTurn: turns.get(client) ?? 0, ticket: requests[0]?.ticket ?? 0, at: 0 };
+    })
+    .sort((a, b) => a.level - b.level || a.lastTurn - b.lastTurn || a.ticket - b.ticket);
 }
