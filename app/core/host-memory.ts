@@ -11,8 +11,8 @@ import type { HostMemory } from './types.ts';
 export function parseMeminfo(meminfo: string, arcstats: string | null = null): HostMemory | undefined {
   const values = new Map<string, number>();
   for (const line of meminfo.split('\n')) {
-    const match = /^(\w+):\s+(\d+) kB$/.exec(line.trim());
-    if (match?.[1] !== undefined && match[2] !== undefined) values.set(match[1], Number(match[2]) * 1024);
+    const [, name, kib] = /^(\w+):\s+(\d+) kB$/.exec(line) ?? [];
+    if (name !== undefined) values.set(name, Number(kib) * 1024);
   }
   const total = values.get('MemTotal');
   const available = values.get('MemAvailable');
@@ -63,10 +63,8 @@ function stallOf(text: string, kind: 'some' | 'full'): Stall | undefined {
     'm',
   ).exec(text);
   if (line === null) return undefined;
-  const [avg10, avg60, avg300, total] = line.slice(1).map(Number);
-  if (avg10 === undefined || avg60 === undefined || avg300 === undefined || total === undefined)
-    return undefined;
-  return { avg10, avg60, avg300, total };
+  const [, avg10, avg60, avg300, total] = line;
+  return { avg10: Number(avg10), avg60: Number(avg60), avg300: Number(avg300), total: Number(total) };
 }
 
 /** Counters since boot from /proc/vmstat. */

@@ -17,14 +17,14 @@ import { MODES, type Model, type Now } from './types.ts';
 
 export function onCommand(out: Decision, state: State, id: number, command: Command, now: Now): void {
   const model = state.policy?.models.get(state.names.get(command.model) ?? '');
-  const refused = refusedCommand(model, command);
-  if (refused !== null || model === undefined) {
-    if (model !== undefined) missGpu(out, model);
-    out.effects.push({
-      type: 'answer_command',
-      id,
-      result: refused ?? failed('unknown_model', command.model),
-    });
+  if (model === undefined) {
+    answer(out, id, failed('unknown_model', `There is no model "${command.model.slice(0, 80)}".`));
+    return;
+  }
+  const refused = refusedLoad(model, command);
+  if (refused !== null) {
+    missGpu(out, model);
+    answer(out, id, refused);
     return;
   }
   const present = instancesOf(state, model.name);
@@ -113,13 +113,16 @@ function factOf({ key, model, from, to, source }: SettingChange): NewFact {
   return { type: 'setting_changed', ...of, key, from, value: to, source };
 }
 
-function refusedCommand(model: Model | undefined, command: Command): CommandResult | null {
-  if (model === undefined)
-    return failed('unknown_model', `There is no model "${command.model.slice(0, 80)}".`);
+/** Why a load or a restart cannot be done; null: it can, or it is neither. */
+function refusedLoad(model: Model, command: Command): CommandResult | null {
   if (command.do === 'unload') return null;
   if (model.mode === 'off') return failed('mode_off', `${model.name} is switched off (mode off).`);
   if (allowedPlacements(model).length > 0) return null;
   return failed('capacity', `${model.name} has no placement that mode ${model.mode} allows on this machine.`);
+}
+
+function answer(out: Decision, id: number, result: CommandResult): void {
+  out.effects.push({ type: 'answer_command', id, result });
 }
 
 function failed(code: ErrorCode, message: string): CommandResult {

@@ -39,18 +39,13 @@ export function countPrompts(out: Decision, state: State, now: Now): void {
     const request = state.requests.get(id);
     const model = request && state.policy?.models.get(request.model);
     if (!request || !model || asked.has(model.name)) continue;
-    if (!isOpen(request) || !decides(state, model, request, facts(model), now)) continue;
+    if (request.counting !== 'no' || !decides(state, model, request, facts(model), now)) continue;
     const ready = instancesOf(state, model.name).find((one) => one.phase.state === 'ready');
     if (ready === undefined) continue;
     out.changes.push({ type: 'count_asked', request: id });
     out.effects.push({ type: 'count_tokens', request: id, instance: ready.id });
     return;
   }
-}
-
-/** Its tokens are not known, and an instance could tell them. */
-function isOpen({ counting, tokens, promptBytes }: Request): boolean {
-  return counting === 'no' && tokens === null && promptBytes !== null;
 }
 
 function decides(

@@ -33,6 +33,14 @@ test('a ZFS cache below its minimum takes nothing away', () => {
 test('a text without the two totals is no reading', () => {
   assert.equal(parseMeminfo(''), undefined);
   assert.equal(parseMeminfo('MemTotal: 5 kB\n'), undefined);
+  assert.equal(parseMeminfo('MemAvailable: 5 kB\n'), undefined);
+});
+
+test('only whole lines of the totals count: those of one NUMA node are none', () => {
+  const text = 'MemTotal:   9 kB\nMemAvailable: 8 kB\n';
+  const others = 'Node 0 MemTotal: 3 kB\nNode 0 MemAvailable: 2 kB\nMemTotal: 4 kB and more\n';
+  assert.deepEqual(parseMeminfo(text + others), parseMeminfo(text));
+  assert.equal(parseMeminfo(text)?.total, 9 * 1024);
 });
 
 test('pressure is read with and without the line of full stalls', () => {
