@@ -12,6 +12,7 @@ import { problemKey } from './problem.ts';
 import { restore } from './reduction.ts';
 import { remove } from './removal.ts';
 import type { Command, CommandResult, SettingChange } from './request.ts';
+import { replaceStandIns } from './stand-in.ts';
 import { instancesOf, type PendingCommand, type State } from './state.ts';
 import { MODES, type Model, type Now } from './types.ts';
 
@@ -89,7 +90,9 @@ export function onConfigured(
   now: Now,
 ): void {
   definitionChanged(out, state, input.policy, now);
-  for (const { engine, name } of input.gpus ?? []) {
+  const came = input.gpus ?? [];
+  if (came.length > 0) replaceStandIns(out, state, input.policy, now);
+  for (const { engine, name } of came) {
     deviceCame(out, state, input.policy, engine, now);
     out.facts.push({ type: 'gpu_back', engine, detail: name });
   }

@@ -3,8 +3,8 @@ import type { Decision } from './changes.ts';
 import { isExpected } from './engine-away.ts';
 import type { Instance } from './instance.ts';
 import { allowedPlacements } from './placement.ts';
-import { instancesOf, type Outage, type State } from './state.ts';
-import type { Model, Now, Placement, Profile } from './types.ts';
+import { type Engine, instancesOf, type Outage, type State } from './state.ts';
+import type { Model, Now, Placement, Policy, Profile } from './types.ts';
 
 type Hindrance = Pick<Outage, 'reason' | 'detail'>;
 
@@ -13,42 +13,70 @@ type Hindrance = Pick<Outage, 'reason' | 'detail'>;
  * what hinders it is over. It is none of its failures, and no reason to wait longer from time to time.
  */
 export function standIn(out: Decision, state: State, now: Now): void {
+  // Asked after every input, and mostly there is nothing.
+  if (!isAnythingHindered(state, now)) return;
   for (const model of state.policy?.models.values() ?? []) {
-    for (const { placement, hindrance } of hindered(state, model, now)) {
+    for (const placement of better(state, model)) {
+      const hindrance = hindranceOf(state, model.profiles[placement], now);
+      if (hindrance === null) continue;
       const retryAt = now.mono + (state.policy?.failover.returnAfterMs ?? 0);
-      const outage = { placement, ...hindrance, since: now, retryAt, failures: 0 };
-      out.changes.push({ type: 'outage_set', model: model.name, outage });
+      putOff(out, model, { placement, ...hindrance, since: now, retryAt, failures: 0 });
     }
   }
 }
 
-/** Better placements than the one in use that cannot be prepared and that nothing took out of service yet. */
-function hindered(
-  state: State,
-  model: Model,
-  now: Now,
-): { readonly placement: Placement; readonly hindrance: Hindrance }[] {
+/** A GPU is there that was not: models that run elsewhere for want of it are tried on it at once. */
+export function replaceStandIns(out: Decision, state: State, next: Policy, now: Now): void {
+  const missing = {
+    reason: 'device_missing',
+    detail: null,
+    since: now,
+    retryAt: now.mono,
+    failures: 0,
+  } as const;
+  for (const model of next.models.values()) {
+    const before = state.policy?.models.get(model.name);
+    for (const placement of better(state, model)) {
+      const isNew = before !== undefined && before.profiles[placement] === undefined;
+      if (isNew && model.profiles[placement]?.gpu != null) putOff(out, model, { placement, ...missing });
+    }
+  }
+}
+
+function putOff(out: Decision, { name }: Model, outage: Outage): void {
+  out.changes.push({ type: 'outage_set', model: name, outage });
+}
+
+/** Allowed placements better than the one in use, which have no instance and which nothing took out of service. */
+function better(state: State, model: Model): Placement[] {
   const own = instancesOf(state, model.name).filter(({ phase }) => phase.state !== 'stuck');
   const order = allowedPlacements(model);
   const used = Math.max(...own.filter(isUsed).map(({ placement }) => order.indexOf(placement)));
-  return order.slice(0, Math.max(0, used)).flatMap((placement) => {
-    const profile = model.profiles[placement];
-    const isKnown = state.models.get(model.name)?.outages.has(placement) ?? false;
-    if (profile === undefined || isKnown || own.some((one) => one.placement === placement)) return [];
-    const hindrance = hindranceOf(state, profile, now);
-    return hindrance === null ? [] : [{ placement, hindrance }];
-  });
+  return order
+    .slice(0, Math.max(0, used))
+    .filter((placement) => own.every((one) => one.placement !== placement))
+    .filter((placement) => state.models.get(model.name)?.outages.has(placement) === false);
 }
 
 function isUsed({ phase }: Instance): boolean {
   return phase.state === 'starting' || phase.state === 'ready';
 }
 
+function isAnythingHindered({ engines, needs }: State, { mono }: Now): boolean {
+  for (const engine of engines.values()) if (isAway(engine, mono)) return true;
+  for (const { kind } of needs.values()) if (kind === 'unknown') return true;
+  return false;
+}
+
+function isAway(engine: Engine, mono: number): boolean {
+  return engine.problem !== null || isExpected(engine, mono);
+}
+
 /** Its engine is away, or its file cannot be read. */
-function hindranceOf({ engines, needs }: State, { engine, hash }: Profile, now: Now): Hindrance | null {
-  const found = engines.get(engine);
-  if (found !== undefined && (found.problem !== null || isExpected(found, now.mono)))
-    return { reason: 'connection_lost', detail: found.problem?.text ?? null };
-  const need = needs.get(hash);
+function hindranceOf({ engines, needs }: State, profile: Profile | undefined, now: Now): Hindrance | null {
+  const engine = engines.get(profile?.engine ?? '');
+  if (engine !== undefined && isAway(engine, now.mono))
+    return { reason: 'connection_lost', detail: engine.problem?.text ?? null };
+  const need = needs.get(profile?.hash ?? '');
   return need?.kind === 'unknown' ? { reason: 'load_failed', detail: need.problem.text } : null;
 }

@@ -144,6 +144,34 @@ describe('a GPU that came', () => {
     assert.equal(world.grantOf(world.request())?.placement, 'gpu');
   });
 
+  test('takes over at once from the CPU that a model uses for want of it, and not from one that it prefers', () => {
+    const world = makeWorld({ policy: policy([without()], { gpus: [] }) });
+    world.end(world.request());
+    assert.deepEqual(world.placements(), ['cpu']);
+    world.submit({ type: 'configured', policy: policy([model('chat')]), why: 'scan', gpus: [GPU] });
+    assert.deepEqual(world.placements(), ['gpu']);
+    assert.equal(world.facts.find(({ type }) => type === 'recovered')?.reason, 'device_missing');
+    const cpuFirst = { placements: ['cpu', 'gpu'] as const };
+    const other = makeWorld({ policy: policy([without(cpuFirst)], { gpus: [] }) });
+    other.end(other.request());
+    const found = policy([model('chat', cpuFirst)]);
+    other.submit({ type: 'configured', policy: found, why: 'scan', gpus: [GPU] });
+    assert.deepEqual(other.placements(), ['cpu']);
+  });
+
+  test('changes nothing for a model that runs on the CPU for another reason', () => {
+    const world = makeWorld({
+      policy: policy([model('chat')]),
+      startFails: ({ profile: { placement } }) => (placement === 'gpu' ? { ...DEAD, log: ['other'] } : null),
+    });
+    assert.equal(world.grantOf(world.request())?.placement, 'cpu');
+    const before = world.loop.state.models.get('chat')?.outages.get('gpu');
+    assert.equal(before?.failures, 1);
+    const second = { ...GPU, name: 'second', engine: 'tower' };
+    world.submit({ type: 'configured', policy: policy([model('chat')]), why: 'scan', gpus: [second] });
+    assert.deepEqual(world.loop.state.models.get('chat')?.outages.get('gpu'), before);
+  });
+
   const MISSING = { ...DEAD, error: 'could not select device driver "nvidia" with capabilities: [[gpu]]' };
   const broken = () => {
     let mended = false;
