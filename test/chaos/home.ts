@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Controller, startController } from '../e2e/support/controller.ts';
 import { type Bench, ensureBench } from '../home/bench.ts';
-import { benchOn, type NewerEngine, startNewerEngine } from '../support/newer-engine/newer-engine.ts';
+import { type NewerEngine, startNewerEngine } from '../support/newer-engine/newer-engine.ts';
 import { type ChaosBroker, startBroker } from './faults/broker.ts';
 import type { Victims } from './faults/faults.ts';
 import { type ServerLogs, serverLogs } from './logs/server-logs.ts';
@@ -58,15 +58,16 @@ export async function startHome(): Promise<ChaosHome> {
 async function homeOn(bench: Bench, first: NewerEngine): Promise<ChaosHome> {
   let engine = first;
   const broker = await startBroker(HOME);
+  const own: Bench = { ...bench, docker: engine.docker, socket: engine.socket };
   const controller = await startController(
     HOME,
     {
       models: MODELS,
       queue: { depth: 64, deadline: '30s' },
-      failover: { returnAfter: '1s', firstToken: '5s', stall: '5s', streamKeepalive: '2s' },
+      failover: { returnAfter: '1s', stall: '5s', silence: '3s', streamKeepalive: '2s' },
       mqtt: { instance: HOME, url: broker.url },
     },
-    benchOn(engine, bench),
+    own,
   );
   const logs = serverLogs(engine.docker);
   const stopFollowing = followLogs(controller, logs);
