@@ -20,7 +20,7 @@ before(async () => {
       { name: 'absent', kind: 'nvidia' },
       { name: 'gone', kind: 'vulkan', memory: 'shared', devices: ['Vulkan7'] },
     ],
-    failover: { returnAfter: '60s', firstToken: '3s' },
+    failover: { returnAfter: '60s', firstToken: '6s' },
     models: {
       tiny: shared,
       'too-big': {
@@ -68,17 +68,18 @@ describe('the request is answered by the CPU, and the event names the cause, whe
 
   test('the instance is paused before the first byte', async () => {
     await loaded('hangs');
-    const pending = chat(home, { model: 'hangs', tokens: 600, stream: true, id: 'paused-1' });
+    const victim = await home.container('hangs', 'gpu');
+    // So that there is no byte before.
+    await stop(victim);
+    const pending = chat(home, { model: 'hangs', stream: true, id: 'paused-1' });
     await running(home, 'paused-1');
-    await freeze(home.docker, await home.container('hangs', 'gpu'));
+    await freeze(home.docker, victim);
     await answered(await pending, 'hangs', 'paused');
   });
 
   test('the program freezes before the first byte', async () => {
     await loaded('tiny');
-    const victim = await home.container('tiny', 'gpu');
-    // A signal sent inside the container: Docker does not see it, only the silence tells.
-    await home.docker('exec', victim, 'sh', '-c', 'kill -STOP $(pidof llama-server)');
+    await stop(await home.container('tiny', 'gpu'));
     await answered(await chat(home, { model: 'tiny', stream: true }), 'tiny', 'hang');
   });
 });
@@ -93,6 +94,11 @@ test('nothing that is not ours was touched', async () => {
   assert.equal(State.Running, true);
   assert.equal(RestartCount, 0);
 });
+
+/** By a signal sent inside the container: Docker does not see it, only the silence tells. */
+async function stop(container: string): Promise<void> {
+  await home.docker('exec', container, 'sh', '-c', 'kill -STOP $(pidof llama-server)');
+}
 
 async function loaded(model: string): Promise<void> {
   const response = await home.post(`/admin/models/${model}/load?wait=1`);
