@@ -41,29 +41,33 @@ export function cameInUse(came: readonly DetectedGpu[], { gpus }: Config): reado
 function configured(gpu: GpuConfig, config: Config, detected: readonly DetectedGpu[]): Gpu {
   const engine = gpu.engine ?? firstEngine(config);
   const devices = gpu.devices ?? [FIRST_DEVICE[gpu.kind]];
-  const matching = detected.filter(
-    (one) =>
-      one.use !== 'unusable' &&
-      one.gpu.engine === engine &&
-      one.gpu.devices.some((name) => devices.includes(name)),
-  );
-  const seen = matching[0]?.gpu;
+  const seen = devices.map((name) => seenAs(name, engine, detected));
   const byKind = gpu.kind === 'intel' ? 'shared' : 'dedicated';
-  const memory = gpu.memory === 'auto' ? (seen?.memory ?? byKind) : gpu.memory;
-  const total = memory === 'dedicated' ? (seen?.total ?? null) : null;
+  const memory = gpu.memory === 'auto' ? (seen[0]?.memory ?? byKind) : gpu.memory;
+  const total = memory === 'dedicated' ? sumOf(seen.map((one) => one?.total ?? null)) : null;
   const headroom = gpu.headroom === 'auto' ? gpuHeadroom(total, false) : gpu.headroom;
-  const cards = cardsOf(gpu, matching);
+  const cards = numbersThem(gpu) ? {} : Object.assign({}, ...seen.map((one) => one?.cards));
   return { name: gpu.name, kind: gpu.kind, engine, devices, env: gpu.env, memory, total, headroom, cards };
 }
 
 /** Variables that choose devices, and thereby number them anew. */
 const CHOOSES_DEVICES = /(VISIBLE_DEVICES|DEVICE_ORDINAL|DEVICE_ORDER|DEVICE_SELECTOR|AFFINITY_MASK)$/;
 
-/** Hidden ones are numbered as if they were alone, so their names say nothing here. */
-function cardsOf({ env }: GpuConfig, matching: readonly DetectedGpu[]): Gpu['cards'] {
-  if (Object.keys(env).some((name) => CHOOSES_DEVICES.test(name))) return {};
-  const numbered = matching.filter(({ use }) => use !== 'hidden');
-  return Object.assign({}, ...numbered.map(({ gpu }) => gpu.cards));
+function numbersThem({ env }: GpuConfig): boolean {
+  return Object.keys(env).some((name) => CHOOSES_DEVICES.test(name));
+}
+
+/** Hidden ones are numbered as if they were alone: their names say nothing here. */
+function seenAs(device: string, engine: string, detected: readonly DetectedGpu[]): Gpu | undefined {
+  return detected.find(
+    ({ use, gpu }) =>
+      use !== 'unusable' && use !== 'hidden' && gpu.engine === engine && gpu.devices.includes(device),
+  )?.gpu;
+}
+
+/** Null where one is not known. */
+function sumOf(totals: readonly (number | null)[]): number | null {
+  return totals.reduce((sum, each) => (sum === null || each === null ? null : sum + each), 0);
 }
 
 /** The engine of what names none. */

@@ -200,6 +200,28 @@ test('a named GPU takes what was detected of it: memory and its size', () => {
   assert.deepEqual([shared?.memory, shared?.total], ['shared', null]);
 });
 
+test('a named GPU of several cards has the memory of all, where it is known of each', () => {
+  const cards = (...totals: (number | null)[]) =>
+    totals.map((total, index) => detected(`card ${index}`, 'on', { total, devices: [`CUDA${index}`] }));
+  const line = 'gpus: [{name: both, kind: nvidia, devices: [CUDA0, CUDA1]}]';
+  const total = (...totals: (number | null)[]) =>
+    made(line, { detected: cards(...totals) }).policy.gpus[0]?.total;
+  assert.equal(total(8, 12), 20);
+  assert.equal(total(8, null), null);
+  assert.equal(total(8), null);
+});
+
+test('a card that is named for Vulkan is not taken for the graphics beside it, which are numbered apart', () => {
+  const both = [
+    detected('Radeon', 'on', { kind: 'amd', devices: ['ROCm0'], total: 12 }),
+    detected('Ryzen', 'hidden', { kind: 'vulkan', devices: ['Vulkan0'], memory: 'shared', total: null }),
+  ];
+  const memory = (kind: string) =>
+    made(`gpus: [{name: a, kind: ${kind}}]`, { detected: both }).policy.gpus[0]?.memory;
+  assert.equal(memory('vulkan'), 'dedicated');
+  assert.equal(memory('intel'), 'shared');
+});
+
 test('a named GPU is the cards that were detected under its devices, unless it numbers them itself', () => {
   const card = (index: number, use: DetectedGpu['use'], pci: string) =>
     detected(`Radeon ${index}`, use, {
