@@ -43,6 +43,28 @@ test('only one drill runs at a time, and an end without one says nothing', () =>
   assert.deepEqual(it.factTypes(), ['drill_started', 'drill_finished']);
 });
 
+test('one that was run from outside is told when it is over, with its verdict and its time', () => {
+  const it = world();
+  const { why, ...rest } = { why: 'All well.', scenario: 'controller-restart', model: 'chat' } as const;
+  it.submit({ type: 'drill_reported', ...rest, why, verdict: 'passed', seconds: 12.5 });
+  const finished = { type: 'drill_finished', ...rest, verdict: 'passed', detail: why, seconds: 12.5 };
+  assert.deepEqual(it.facts, [finished]);
+  assert.equal(it.loop.state.drill, null);
+});
+
+test('to be eased or sealed changes nothing where it is so, or where none runs', () => {
+  const it = world();
+  for (const begin of [false, true]) {
+    if (begin) it.submit(BEGAN);
+    const { version } = it.loop.state;
+    const before = it.loop.state.drill;
+    it.submit({ type: 'drill_sealed' });
+    if (!begin) it.submit({ type: 'drill_eased' });
+    assert.equal(it.loop.state.version, version);
+    assert.equal(it.loop.state.drill, before);
+  }
+});
+
 test("until the failure was made only the drill's own requests are granted; the others wait, then go on", () => {
   const it = world();
   it.end(it.request());

@@ -37,6 +37,15 @@ describe('a second look', () => {
     assert.ok(detected.every(({ problem }) => problem === null));
   });
 
+  test('uses a card that was plugged in beside one that is in use', () => {
+    const { detected, came } = lookedAgain(judged(card(first)), judged(card(first), card(second)));
+    assert.deepEqual(
+      came.map(({ pci }) => pci),
+      [second],
+    );
+    assert.deepEqual(devices(detected), ['CUDA0', 'CUDA1']);
+  });
+
   test('keeps a card that is away, and the numbers of the others; with what is wrong where it is known', () => {
     const before = judged(card(first), card(second));
     const gone = lookedAgain(before, judged(card(second)));
@@ -113,6 +122,12 @@ describe('a load that finds no GPU', () => {
     const other = makeWorld({ policy: policy([model('chat')]) });
     other.end(other.request());
     assert.equal(looks(other), 0);
+  });
+
+  test('asks for another look also where only a GPU would do', () => {
+    const world = makeWorld({ policy: policy([without({ mode: 'gpu' })], { gpus: [] }) });
+    world.request();
+    assert.equal(looks(world), 1);
   });
 
   test('asks for none where the model may not use one', () => {

@@ -201,6 +201,11 @@ describe('a placement that may be probed', () => {
       { cpu: { state: 'draining', since, why: 'idle', reason: null } },
     ],
     ['is not, of one that was never used', false, { usedAt: null }],
+    [
+      'is not, of one that is never idle, but was never used',
+      false,
+      { usedAt: null, more: { idleUnloadMs: null } },
+    ],
     ['is not, of one whose idle time is over just now', false, { usedAt: 890_000 }],
     ['is, of one whose idle time is not over', true, { usedAt: 890_001 }],
     ['is, of one that is never idle', true, { more: { idleUnloadMs: null } }],
