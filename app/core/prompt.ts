@@ -35,7 +35,7 @@ export function smallestContext(model: Model): number {
   return Math.min(...Object.values(model.profiles).map(slotContext));
 }
 
-/** Not counted yet, and by its bytes it may be too long for so many tokens. */
-export function mayExceed({ tokens, promptBytes }: Request, context: number): boolean {
-  return tokens === null && promptBytes !== null && promptBytes / LEAST_BYTES >= context;
+/** By its bytes it may be too long for so many tokens. */
+export function mayExceed({ promptBytes }: Request, context: number): boolean {
+  return promptBytes !== null && promptBytes / LEAST_BYTES >= context;
 }

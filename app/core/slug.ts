@@ -15,7 +15,7 @@ export function slug(text: string): string {
   const name = plain
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, LONGEST)
-    .replace(/^-+|-+$/g, '');
+    .replace(/^-|-$/g, '');
   return losesLetters || name === '' ? `m-${hash(text)}` : name;
 }
 
@@ -50,7 +50,7 @@ export function distinct(
 }
 
 function free(name: string, key: string, taken: ReadonlySet<string>): string {
-  const stem = name.slice(0, LONGEST - 5).replace(/-+$/, '');
+  const stem = name.slice(0, LONGEST - 5).replace(/-$/, '');
   for (let salt = 0; ; salt += 1) {
     const candidate = `${stem}-${hash(salt === 0 ? key : `${key}\n${salt}`).slice(0, 4)}`;
     if (!taken.has(candidate)) return candidate;

@@ -28,6 +28,29 @@ test('the distance is symmetric, zero only for equals, and never over the longer
   );
 });
 
+/** By its definition: the least of all ways, from the ends of both words. */
+function defined(a: string, b: string): number {
+  if (a === '' || b === '') return a.length + b.length;
+  const [shortA, shortB] = [a.slice(0, -1), b.slice(0, -1)];
+  const ways = [defined(shortA, b) + 1, defined(a, shortB) + 1];
+  ways.push(defined(shortA, shortB) + (a.at(-1) === b.at(-1) ? 0 : 1));
+  const isSwap = a.length > 1 && a.at(-1) === b.at(-2) && a.at(-2) === b.at(-1);
+  if (isSwap) ways.push(defined(a.slice(0, -2), b.slice(0, -2)) + 1);
+  return Math.min(...ways);
+}
+
+test('the distance is what its definition says', () => {
+  const word = fc.string({ maxLength: 5, unit: fc.constantFrom('a', 'b', 'c') });
+  fc.assert(fc.property(word, word, (a, b) => assert.equal(editDistance(a, b), defined(a, b))));
+});
+
+test('of two that are as near the first one is meant; a longer word may differ in more letters', () => {
+  assert.equal(nearest('bat', ['cat', 'hat']), 'cat');
+  assert.equal(nearest('keploded', ['keepLoaded']), 'keepLoaded');
+  assert.equal(nearest('keplodd', ['keepLoaded']), null);
+  assert.equal(nearest('ab', ['cd']), null);
+});
+
 test('the nearest key is found in spite of case, underscores and typing errors, and nothing far off is', () => {
   const keys = ['file', 'context', 'idleUnload', 'keepLoaded', 'env'];
   assert.equal(nearest('contxt', keys), 'context');

@@ -11,6 +11,37 @@ test('a file name becomes a readable name', () => {
   assert.equal(modelName('Crème Brûlée.GGUF'), 'creme-brulee');
 });
 
+test('a name neither begins nor ends with a dash, also where it is cut', () => {
+  assert.equal(slug('-- a --'), 'a');
+  assert.equal(slug(`${'a'.repeat(39)}--b`), 'a'.repeat(39));
+  assert.equal(slug('b'.repeat(50)), 'b'.repeat(40));
+});
+
+test('digits of a collision have their place in a long name, after a letter', () => {
+  const long = `${'a'.repeat(34)} - b`;
+  for (const name of slugs([long, long.toUpperCase()]).values()) assert.match(name, /^a{34}-[0-9a-f]{4}$/);
+  for (const name of slugs(['c'.repeat(50), 'C'.repeat(50)]).values())
+    assert.match(name, /^c{35}-[0-9a-f]{4}$/);
+});
+
+test('only the end of a file name is taken for its kind and its shard', () => {
+  assert.equal(displayName('a.gguf.old.gguf'), 'a.gguf.old');
+  assert.equal(displayName('a-00001-of-00002-b.gguf'), 'a-00001-of-00002-b');
+});
+
+test('a hash has its eight digits, and is the same in each run', () => {
+  assert.equal(slug('가'), 'm-2f245716');
+  assert.equal(slug('가16'), 'm-071bb52c');
+});
+
+test('digits that are taken already are followed by others, in any order', () => {
+  // Of 1000 names of one slug some begin their hashes alike.
+  const names = Array.from({ length: 1000 }, (_, n) => 'a'.concat(' '.repeat(n + 1), 'b'));
+  const result = slugs(names);
+  assert.equal(new Set(result.values()).size, 1000);
+  assert.deepEqual(new Map([...slugs(names.toReversed())].toSorted()), new Map([...result].toSorted()));
+});
+
 test('the mark of a shard is no part of the name', () => {
   assert.equal(modelName('big/llama-00001-of-00003.gguf'), 'llama');
   assert.equal(displayName('big/Llama 3-00001-of-00003.gguf'), 'Llama 3');
