@@ -8,6 +8,7 @@ import { evolve, evolveFact } from '../../app/core/evolve.ts';
 import {
   canMove,
   checkMove,
+  type Instance,
   type InstancePhase,
   type InstanceState,
   isLeaving,
@@ -325,7 +326,11 @@ test('what a run takes over from the one before it has', () => {
 
 describe('an instance', () => {
   const STATES: readonly InstanceState[] = ['starting', 'ready', 'draining', 'failed', 'stopping', 'stuck'];
-  const [instance] = running().instances.values();
+  function ready(): Instance {
+    const [instance] = running().instances.values();
+    assert.ok(instance);
+    return instance;
+  }
 
   test('moves by its machine alone', () => {
     const moves = STATES.map((from) => [from, STATES.filter((to) => canMove(from, to))]);
@@ -337,13 +342,13 @@ describe('an instance', () => {
       ['stopping', ['stuck']],
       ['stuck', []],
     ]);
-    assert.ok(instance);
+    const instance = ready();
     assert.throws(() => checkMove(instance, 'stuck'), /from ready to stuck/);
     assert.doesNotThrow(() => checkMove(instance, 'draining'));
   });
 
   test('gives memory back where it goes, and not where it does not', () => {
-    assert.ok(instance);
+    const instance = ready();
     const leaving = STATES.filter((state) =>
       isLeaving({ ...instance, phase: { state, since: 0 } as InstancePhase }),
     );
@@ -351,7 +356,7 @@ describe('an instance', () => {
   });
 
   test('on the CPU stands by where a better one is ready, not where that starts', () => {
-    assert.ok(instance);
+    const instance = ready();
     const cpu = { ...instance, id: 'i2', placement: 'cpu', profile: profile('chat', 'cpu') } as const;
     for (const [standby, phase, is] of [
       ['warm', { state: 'ready', since: 0 }, true],

@@ -99,15 +99,15 @@ test('a prompt that fits nowhere is a problem also where it was refused in its l
 });
 
 describe('of a prompt that fits nowhere', () => {
-  const { loop } = makeWorld({ policy: contexts() });
+  const home = () => structuredClone(makeWorld({ policy: contexts() }).loop.state);
   const asked = { tokens: 9_000, context: 8192 };
 
   test("it is said in llama-server's words that it is too long, and what helps", () => {
     const message =
       'request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it';
     const refusal = { code: 'context_exceeded', message, retryAfter: null, overflow: asked };
-    assert.deepEqual(tooLong(loop.state, 'chat', asked), refusal);
-    assert.deepEqual(tooLongProblem(loop.state, 'chat', asked), {
+    assert.deepEqual(tooLong(home(), 'chat', asked), refusal);
+    assert.deepEqual(tooLongProblem(home(), 'chat', asked), {
       code: 'context_exceeded',
       model: 'chat',
       text: 'A request to chat has 9000 tokens, and chat takes fewer than 8192.',
@@ -117,7 +117,7 @@ describe('of a prompt that fits nowhere', () => {
   });
 
   test('it is said that a restart helps, where the largest context was cut down', () => {
-    const state = structuredClone(loop.state);
+    const state = home();
     state.configured = contexts(2048, 16_384);
     assert.match(tooLong(state, 'chat', asked).message, /restart chat for the configured 16384 tokens$/);
     assert.equal(tooLongProblem(state, 'chat', asked).params?.['whole'], 16_384);
@@ -128,7 +128,7 @@ describe('of a prompt that fits nowhere', () => {
   });
 
   test('nothing of a restart is said of a model that is no more', () => {
-    const state = structuredClone(loop.state);
+    const state = home();
     state.configured = policy([]);
     assert.match(tooLong(state, 'chat', asked).message, /try increasing it$/);
   });

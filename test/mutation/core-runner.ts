@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { InstrumenterContext } from '@stryker-mutator/api/core';
+import type { InstrumenterContext, MutantCoverage } from '@stryker-mutator/api/core';
 import { declareFactoryPlugin, PluginKind } from '@stryker-mutator/api/plugin';
 import {
   type DryRunResult,
@@ -74,6 +74,16 @@ async function run(test: Loaded): Promise<TestResult> {
   }
 }
 
+/**
+ * A place that tests come to is left to them, though loading the files came there too (a table that is made beside
+ * its tests): only for what loading alone comes to is a process of its own worth its time.
+ */
+function withoutTwice(coverage: MutantCoverage = { static: {}, perTest: {} }): MutantCoverage {
+  const tested = new Set(Object.values(coverage.perTest).flatMap(Object.keys));
+  const loaded = Object.entries(coverage.static).filter(([mutant]) => !tested.has(mutant));
+  return { static: Object.fromEntries(loaded), perTest: coverage.perTest };
+}
+
 /** Runs these, the quick ones first, until one notices the mutant. */
 async function untilNoticed(tests: readonly Loaded[], hitLimit: number): Promise<DryRunResult> {
   const results: TestResult[] = [];
@@ -100,8 +110,11 @@ function makeCoreRunner(): TestRunner {
       results.push(await run(test));
     }
     delete shared.currentTestId;
-    const mutantCoverage = shared.mutantCoverage ?? { static: {}, perTest: {} };
-    return { status: DryRunStatus.Complete, tests: results, mutantCoverage };
+    return {
+      status: DryRunStatus.Complete,
+      tests: results,
+      mutantCoverage: withoutTwice(shared.mutantCoverage),
+    };
   }
 
   async function mutantRun(options: MutantRunOptions): Promise<MutantRunResult> {
