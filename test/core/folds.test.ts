@@ -177,6 +177,22 @@ describe('a fold', () => {
     assert.equal(state.counters.failed, 1);
   });
 
+  test('of a request counts it, and of an instance its number', () => {
+    const { counters, nextInstance } = running();
+    assert.deepEqual([counters.requests, nextInstance], [1, 2]);
+  });
+
+  test('of a counted prompt is one that is not asked for again', () => {
+    for (const tokens of [5, null]) {
+      const state = folded(
+        running(),
+        { type: 'count_asked', request: 1 },
+        { type: 'prompt_counted', request: 1, tokens },
+      );
+      assert.deepEqual([state.requests.get(1)?.counting, state.requests.get(1)?.tokens], ['done', tokens]);
+    }
+  });
+
   test('of a body that is known is for one that is judged', () => {
     const state = folded(running(), { type: 'body_known', request: 1, body: 'b' });
     assert.equal(state.requests.get(1)?.phase.phase, 'running');
@@ -186,8 +202,8 @@ describe('a fold', () => {
   test('of a refused body keeps the newest, and each once', () => {
     const refused = (body: string): Change => ({ type: 'body_refused', body, model: 'chat', until: 9 });
     const state = emptyState();
-    for (let n = 0; n < MOST_REFUSED; n += 1) folded(state, refused(`b${n}`));
-    folded(state, refused('b0'), refused('new'));
+    for (let n = 0; n < MOST_REFUSED - 1; n += 1) folded(state, refused(`b${n}`));
+    folded(state, refused('b0'), refused('new'), refused('newest'));
     assert.equal(state.refusedBodies.size, MOST_REFUSED);
     assert.deepEqual([state.refusedBodies.has('b0'), state.refusedBodies.has('b1')], [true, false]);
   });

@@ -10,6 +10,8 @@ test('the distance counts insertions, deletions, substitutions and swaps of neig
     ['context', 'contxt', 1],
     ['context', 'contetx', 1],
     ['ab', 'ba', 1],
+    ['ab', 'ca', 2],
+    ['ab', 'bc', 2],
     ['file', 'fiel', 1],
     ['kitten', 'sitting', 3],
   ];

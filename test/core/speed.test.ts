@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { snapshot } from '../../app/core/snapshot.ts';
-import { learned, type Timings, UNKNOWN_SPEED } from '../../app/core/speed.ts';
+import { learned, readShare, type Timings, UNKNOWN_SPEED } from '../../app/core/speed.ts';
 import { emptyState } from '../../app/core/state.ts';
 import { model, policy } from '../support/model.ts';
 import { COMPLETED, makeWorld, type World } from '../support/world.ts';
@@ -16,6 +16,30 @@ test('a speed is learned from enough tokens only, and later answers move it', ()
   assert.equal(learned(first, { ...NOTHING, promptTokens: 2000, promptMs: 1000 }).prompt, 1300);
   assert.equal(learned(first, NOTHING), first);
   assert.equal(learned(first, { ...NOTHING, promptTokens: 2000, promptMs: 0 }), first);
+});
+
+test('a speed is of sixteen tokens at least, with their time', () => {
+  for (const [promptTokens, promptMs, prompt] of [
+    [16, 1_000, 16],
+    [15, 1_000, null],
+    [16, null, null],
+    [null, 1_000, null],
+  ] as const)
+    assert.equal(learned(UNKNOWN_SPEED, { ...NOTHING, promptTokens, promptMs }).prompt, prompt);
+});
+
+test('the share that is read is of what was read and what the cache had, sixteen tokens at least', () => {
+  for (const [promptTokens, cachedTokens, share] of [
+    [4, 12, 0.25],
+    [4, 11, null],
+    [100, 0, 1],
+    [null, 100, null],
+    [100, null, null],
+    [100, undefined, null],
+  ] as const) {
+    const told = cachedTokens === undefined ? NOTHING : { ...NOTHING, cachedTokens };
+    assert.equal(readShare({ ...told, promptTokens }), share);
+  }
 });
 
 test('an answer teaches the speed of the profile that it ran on', () => {

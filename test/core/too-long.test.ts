@@ -43,6 +43,18 @@ describe('a waiting prompt is counted', () => {
     }
   });
 
+  test('where its bytes may be as many tokens as the smallest context has, and not with fewer', () => {
+    for (const [promptBytes, isCounted] of [
+      [4_096, true],
+      [4_094, false],
+    ] as const) {
+      const world = makeWorld({ policy: contexts(), tokensOf: () => undefined });
+      world.request();
+      world.request({ promptBytes });
+      assert.equal(counted(world).length, isCounted ? 1 : 0);
+    }
+  });
+
   test('not where its length is not to be known', () => {
     const world = makeWorld({ policy: contexts(), tokensOf: () => undefined });
     world.request();
