@@ -21,6 +21,10 @@ const environment = {
 const label = 'llamastead.bench.warm';
 /** The image reads and writes token by token, so every request asks for the same kernels. */
 const words = 2;
+/** At once, one time after the other: a batch of several slots has kernels of its own, for any number of them. */
+const chats = [1, 2];
+/** Long enough that one still writes when the prompt of another has been read. */
+const tokens = 8;
 
 /** A model as the bench's configuration runs it on the GPU: shaders depend on it. */
 export interface WarmModel {
@@ -39,7 +43,7 @@ export function warmVulkanImageStep(
   models: readonly WarmModel[],
 ): Step<string> {
   // The compiled shaders are machine code for this processor.
-  const recipe = JSON.stringify({ processor: cpus()[0]?.model, models, environment, words });
+  const recipe = JSON.stringify({ processor: cpus()[0]?.model, models, environment, words, chats, tokens });
   const name = `llamastead-bench/llama:vulkan-${contentHash([cold, recipe, readFileSync(dockerfile)])}`;
   return {
     name: 'llama-server image (vulkan, shaders compiled)',
@@ -82,16 +86,18 @@ async function warm(
   });
   try {
     log(`${model.file}: ready after ${server.readyMs} ms`);
-    log(`${model.file}, a chat: ${await timeChat(server)} ms`);
+    for (const atOnce of chats.filter((many) => many <= model.parallel)) {
+      log(`${model.file}, ${atOnce} at once: ${await timeChats(server, atOnce)} ms`);
+    }
   } finally {
     await server.remove();
   }
 }
 
-async function timeChat(server: LlamaServer): Promise<number> {
+async function timeChats(server: LlamaServer, atOnce: number): Promise<number> {
   const start = performance.now();
   const content = Array.from({ length: words }, (_, place) => `llama ${place}`).join(' ');
-  const messages = [{ role: 'user', content }];
-  await post(`${server.url}/v1/chat/completions`, { max_tokens: 4, messages });
+  const body = { max_tokens: tokens, ignore_eos: true, messages: [{ role: 'user', content }] };
+  await Promise.all(Array.from({ length: atOnce }, () => post(`${server.url}/v1/chat/completions`, body)));
   return Math.round(performance.now() - start);
 }
