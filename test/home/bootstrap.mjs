@@ -20,6 +20,7 @@ const forTests = {
   chromium: 'chromium',
   '/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc': 'fonts-noto-cjk',
   curl: 'curl',
+  ip: 'iproute2',
   mosquitto: 'mosquitto',
   mosquitto_sub: 'mosquitto-clients',
 };

@@ -1,8 +1,8 @@
 /** What the project's files import. */
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { posix } from 'node:path';
+import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { filesUnder } from '../home/lib/content-hash.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -21,25 +21,15 @@ export interface Import {
   readonly typeOnly: boolean;
 }
 
-/** Files that are in version control or about to be, below a folder, whose name matches. */
-export function filesIn(folder: string, name: RegExp): SourceFile[] {
-  const args = ['ls-files', '--cached', '--others', '--exclude-standard', '--', folder];
-  const paths = execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\n');
-  return [...new Set(paths)]
-    .filter((path) => name.test(path))
-    .flatMap((path) => {
-      const text = readIfThere(`${root}${path}`);
-      return text === null ? [] : [{ path, text }];
-    });
-}
+/** Made by tools, and whatever they installed. */
+const NOT_OURS = /(^|\/)(node_modules|dist|coverage|\.git|\.home|\.bench|\.mutation)\/$/;
 
-/** Null: deleted, but still known to version control. */
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
+/** Files below a folder whose path from the root matches. */
+export function filesIn(folder: string, name: RegExp): SourceFile[] {
+  return filesUnder(join(root, folder), (path) => !NOT_OURS.test(path))
+    .map((path) => posix.join(folder, path))
+    .filter((path) => name.test(path))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 }
 
 const STATEMENT = /^\s*(?:import|export)\s+(type\s)?(?:[\w\s{},*$]+?\sfrom\s+)?['"]([^'"]+)['"]/gm;
