@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { type Bench, ensureBench, ensureSelfImage } from './bench.ts';
 import { stopEngineOf } from './engine.ts';
+import { ensureHomeAssistantImage } from './home-assistant/home-assistant.ts';
 import { describeFailure } from './lib/failure.ts';
 import { repository } from './lib/paths.ts';
 import { onTerminal, runStep } from './lib/steps.ts';
@@ -25,7 +26,12 @@ async function main(words: readonly string[]): Promise<boolean> {
   try {
     const files = orderedTestFiles(join(repository, 'test'), words);
     if (files.length === 0) throw new Error(`no test file has ${words.join(' or ')} in its path`);
-    return await runAll(files);
+    const isAsked = files.some(({ part }) => part === 'home-assistant');
+    // Its tests come late, wait for it, and tell what went wrong.
+    const image = isAsked ? ensureHomeAssistantImage(bench).catch(() => undefined) : undefined;
+    const passed = await runAll(files);
+    await image;
+    return passed;
   } finally {
     if (await stopEngineOf(repository, bench.docker)) onTerminal.say('✓ Docker engine: stopped');
   }

@@ -8,7 +8,10 @@ import { orderedTestFiles } from '../../home/suite/test-files.ts';
 const folder = mkdtempSync(join(tmpdir(), 'suite-'));
 after(() => rmSync(folder, { recursive: true }));
 
-const paths = ['e2e/main.test.ts', 'core/b.test.ts', 'core/a.test.ts', 'core/help.ts', 'contract/c.test.ts'];
+const paths = [
+  ...['e2e/main.test.ts', 'core/b.test.ts', 'core/a.test.ts', 'core/help.ts', 'contract/c.test.ts'],
+  'contract/home-assistant.test.ts',
+];
 for (const path of paths) {
   mkdirSync(dirname(join(folder, path)), { recursive: true });
   writeFileSync(join(folder, path), '');
@@ -22,6 +25,7 @@ test('pure tests run first, those on real parts after them, files that are no te
     'core/b.test.ts',
     'contract/c.test.ts',
     'e2e/main.test.ts',
+    'contract/home-assistant.test.ts',
   ]);
 });
 
@@ -38,5 +42,6 @@ test('files that use the same engine or the browser never run at once', () => {
     'core/b.test.ts': null,
     'contract/c.test.ts': 'engine',
     'e2e/main.test.ts': 'engine',
+    'contract/home-assistant.test.ts': 'home-assistant',
   });
 });
