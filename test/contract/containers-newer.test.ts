@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { compareVersions, NEWEST_TESTED } from '../../app/adapters/docker/api-version.ts';
 import { type Bench, ensureBench } from '../home/bench.ts';
-
+import { BUILDING } from '../support/building.ts';
 import type { BenchEngine } from '../support/containers/bench.ts';
 import { type NewerEngine, startNewerEngine } from '../support/newer-engine/newer-engine.ts';
 import { containersContract } from './containers-suite.ts';
@@ -23,7 +23,7 @@ function ready(): BenchEngine {
 before(async () => {
   bench = await ensureBench();
   newer = await startNewerEngine(bench);
-});
+}, BUILDING);
 after(() => newer?.stop());
 
 test('the newest API that is spoken is spoken here', async () => {

@@ -23,6 +23,7 @@ import {
   type HomeAssistant,
   startHomeAssistant,
 } from '../home/home-assistant/home-assistant.ts';
+import { BUILDING } from '../support/building.ts';
 import { until } from '../support/until.ts';
 
 const account = { username: 'llamastead', password: makePassword(randomBytes(24)) };
@@ -84,7 +85,7 @@ const notifications = async () =>
     message: string;
   }[];
 
-describe('Home Assistant', { timeout: 1_200_000 }, () => {
+describe('Home Assistant', { timeout: 2 * BUILDING.timeout }, () => {
   before(async () => {
     bench = await ensureBench();
     const image = await ensureHomeAssistantImage(bench);
@@ -103,7 +104,7 @@ describe('Home Assistant', { timeout: 1_200_000 }, () => {
       ...{ docker, image, network: name, name, folder, publish: null },
       automations: [automation],
     });
-  });
+  }, BUILDING);
   after(async () => {
     await publisher?.stop();
     await broker?.close();

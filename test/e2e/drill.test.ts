@@ -7,6 +7,7 @@ import type { DrillReport } from '../../app/core/drill-report.ts';
 import { answerReader } from '../../app/inspect/drill/answer.ts';
 import { drillBody } from '../../app/inspect/drill/bodies.ts';
 import { ensureBench } from '../home/bench.ts';
+import { BUILDING } from '../support/building.ts';
 import { benchOn, type NewerEngine, startNewerEngine } from '../support/newer-engine/newer-engine.ts';
 import { CALLING_TEMPLATE } from '../support/tool-template.ts';
 import { chat } from './support/chat.ts';
@@ -32,7 +33,7 @@ before(async () => {
   engine = await startNewerEngine(bench);
   home = await startController('e2e-drill', CONFIG, benchOn(engine, bench));
   stranger = await home.docker('run', '-d', '--entrypoint', 'sleep', bench.images.cpu, '1000');
-});
+}, BUILDING);
 
 after(async () => {
   await home.docker('rm', '-f', stranger);
