@@ -3,6 +3,7 @@
  * often, since Docker is slow to tell.
  */
 import type { HostMemory } from '../core/types.ts';
+import { within } from '../inspect/drill/until.ts';
 import type { Clock, Containers, DeviceMemory, Host } from '../ports.ts';
 
 /** Readings of the host between two readings of its services. */
@@ -29,7 +30,7 @@ export function watchedHost({ host, devices, containers, clock }: Watched): Host
     reading ??= devices.cards().finally(() => {
       reading = null;
     });
-    return within(clock, CARDS_MS, reading, {});
+    return (await within({ clock }, reading, CARDS_MS)) ?? {};
   };
   return {
     async sample() {
@@ -43,13 +44,4 @@ export function watchedHost({ host, devices, containers, clock }: Watched): Host
       return { ...memory, services, cards: told };
     },
   };
-}
-
-/** `otherwise` where it takes longer. */
-async function within<T>(clock: Clock, ms: number, work: Promise<T>, otherwise: T): Promise<T> {
-  let cancel = (): void => {};
-  const late = new Promise<T>((resolve) => {
-    cancel = clock.at(clock.now().mono + ms, () => resolve(otherwise));
-  });
-  return Promise.race([work, late]).finally(() => cancel());
 }
