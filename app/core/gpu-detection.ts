@@ -45,9 +45,26 @@ export interface DetectedGpu {
   readonly away?: true;
 }
 
-const INTEL = 0x8086;
-const NVIDIA = 0x10de;
-const AMD = 0x1002;
+interface Maker {
+  readonly name: string;
+  /** Kernel drivers by which its cards run models. */
+  readonly drivers: readonly string[];
+}
+
+const INTEL: Maker = { name: 'Intel graphics', drivers: ['i915', 'xe'] };
+const NVIDIA: Maker = { name: 'NVIDIA', drivers: ['nvidia'] };
+const AMD: Maker = { name: 'AMD graphics', drivers: ['amdgpu'] };
+
+/** By its number in the PCI id list; cards of others run no models. */
+const MAKERS: ReadonlyMap<number, Maker> = new Map([
+  [0x8086, INTEL],
+  [0x10de, NVIDIA],
+  [0x1002, AMD],
+]);
+
+interface Known extends Card {
+  readonly maker: Maker;
+}
 
 /** The GPUs to use without being asked. */
 export function gpusInUse(detected: readonly DetectedGpu[]): readonly Gpu[] {
@@ -68,13 +85,16 @@ export function judgeCards(
   cards: readonly Card[],
   { hasKfd, engine = 'local' }: { readonly hasKfd: boolean; readonly engine?: string },
 ): readonly DetectedGpu[] {
-  const known = cards
-    .filter(({ vendor }) => [INTEL, NVIDIA, AMD].includes(vendor))
-    .toSorted((a, b) => (a.pci < b.pci ? -1 : 1));
+  const known = cards.flatMap(withMaker).toSorted((a, b) => (a.pci < b.pci ? -1 : 1));
   const working = known.filter((card) => whyUnusable(card) === null);
   const discrete = working.some((card) => !isIntegrated(card));
   const indices = deviceIndices(working, hasKfd, discrete);
   return known.map((card) => judge(card, { hasKfd, engine, discrete, index: indices.get(card) ?? 0 }));
+}
+
+function withMaker(card: Card): Known[] {
+  const maker = MAKERS.get(card.vendor);
+  return maker === undefined ? [] : [{ ...card, maker }];
 }
 
 interface Surroundings {
@@ -84,7 +104,7 @@ interface Surroundings {
   readonly index: number;
 }
 
-function judge(card: Card, around: Surroundings): DetectedGpu {
+function judge(card: Known, around: Surroundings): DetectedGpu {
   const integrated = isIntegrated(card);
   const problem = whyUnusable(card);
   const gpu = gpuOf(card, around, integrated);
@@ -107,11 +127,11 @@ function judge(card: Card, around: Surroundings): DetectedGpu {
   };
 }
 
-function gpuOf(card: Card, { hasKfd, engine, index }: Surroundings, integrated: boolean): Gpu {
+function gpuOf(card: Known, { hasKfd, engine, index }: Surroundings, integrated: boolean): Gpu {
   const kind = kindOf(card, hasKfd, integrated);
   const total = integrated ? null : card.vram;
   return {
-    name: card.model ?? `${VENDOR_NAMES[card.vendor] ?? 'GPU'} ${hex(card.device)}`,
+    name: card.model ?? `${card.maker.name} ${hex(card.device)}`,
     kind,
     engine,
     devices: [`${DEVICE_PREFIX[kind]}${index}`],
@@ -123,12 +143,6 @@ function gpuOf(card: Card, { hasKfd, engine, index }: Surroundings, integrated: 
   };
 }
 
-const VENDOR_NAMES: Readonly<Record<number, string>> = {
-  [INTEL]: 'Intel graphics',
-  [NVIDIA]: 'NVIDIA',
-  [AMD]: 'AMD graphics',
-};
-
 const DEVICE_PREFIX: Readonly<Record<GpuKind, string>> = {
   nvidia: 'CUDA',
   amd: 'ROCm',
@@ -137,20 +151,20 @@ const DEVICE_PREFIX: Readonly<Record<GpuKind, string>> = {
 };
 
 /** AMD cards need ROCm's kernel interface, and its support of integrated ones is poor: else Vulkan. */
-function kindOf({ vendor }: Card, hasKfd: boolean, integrated: boolean): GpuKind {
-  if (vendor === NVIDIA) return 'nvidia';
-  if (vendor === INTEL) return 'intel';
+function kindOf({ maker }: Known, hasKfd: boolean, integrated: boolean): GpuKind {
+  if (maker === NVIDIA) return 'nvidia';
+  if (maker === INTEL) return 'intel';
   return hasKfd && !integrated ? 'amd' : 'vulkan';
 }
 
 /** Number of each card among those that its backend will list, in the order of the PCI bus. */
 function deviceIndices(
-  working: readonly Card[],
+  working: readonly Known[],
   hasKfd: boolean,
   discrete: boolean,
-): ReadonlyMap<Card, number> {
+): ReadonlyMap<Known, number> {
   const next = new Map<string, number>();
-  const indices = new Map<Card, number>();
+  const indices = new Map<Known, number>();
   for (const card of working) {
     const integrated = isIntegrated(card);
     if (integrated && discrete) continue;
@@ -163,27 +177,20 @@ function deviceIndices(
 }
 
 /** Intel's own graphics sit on the root bus; AMD's have no memory maker; NVIDIA makes none for PCs. */
-function isIntegrated({ vendor, pci, vramVendor }: Card): boolean {
-  if (vendor === INTEL) return /^[0-9a-f]{4}:00:/i.test(pci);
-  if (vendor === AMD) return vramVendor === null || vramVendor === 'unknown';
+function isIntegrated({ maker, pci, vramVendor }: Known): boolean {
+  if (maker === INTEL) return pci.split(':')[1] === '00';
+  if (maker === AMD) return vramVendor === null || vramVendor === 'unknown';
   return false;
 }
 
-function nodesOf({ vendor, nodes }: Card): readonly string[] {
-  return vendor === NVIDIA ? [] : nodes.toSorted().map((node) => `/dev/dri/${node}`);
+function nodesOf({ maker, nodes }: Known): readonly string[] {
+  return maker === NVIDIA ? [] : nodes.toSorted().map((node) => `/dev/dri/${node}`);
 }
 
-const DRIVERS: Readonly<Record<number, readonly string[]>> = {
-  [INTEL]: ['i915', 'xe'],
-  [NVIDIA]: ['nvidia'],
-  [AMD]: ['amdgpu'],
-};
-
-function whyUnusable({ vendor, driver, pci, model }: Card): Problem | null {
-  const wanted = DRIVERS[vendor] ?? [];
-  if (driver !== null && wanted.includes(driver)) return null;
-  const name = model ?? `${VENDOR_NAMES[vendor]} (${pci})`;
-  const needed = wanted.join(' or ');
+function whyUnusable({ maker, driver, pci, model }: Known): Problem | null {
+  if (driver !== null && maker.drivers.includes(driver)) return null;
+  const name = model ?? `${maker.name} (${pci})`;
+  const needed = maker.drivers.join(' or ');
   return {
     code: 'gpu_driver_missing',
     about: pci,
@@ -192,7 +199,7 @@ function whyUnusable({ vendor, driver, pci, model }: Card): Problem | null {
         ? `The driver of ${name} is not loaded.`
         : `${name} is held by the driver ${driver}, which cannot run models.`,
     fix:
-      vendor === NVIDIA
+      maker === NVIDIA
         ? 'Install the NVIDIA driver and its container toolkit on the host, then restart it.'
         : `Load the kernel driver ${needed} on the host.`,
     params: { gpu: name, driver: driver ?? '', needed },

@@ -6,14 +6,13 @@ import { type TestContext, test } from 'node:test';
 import { deviceMemory } from '../../../app/adapters/host/device-memory.ts';
 import { detectGpus } from '../../../app/adapters/host/gpus.ts';
 import { host } from '../../../app/adapters/host/memory.ts';
-import { gpuHeadroom, gpusInUse } from '../../../app/core/gpu-detection.ts';
+import { gpusInUse } from '../../../app/core/gpu-detection.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 
 const fixtures = new URL('../../fixtures/host/', import.meta.url);
 const machines: Record<string, { readonly files: Record<string, string> }> = JSON.parse(
   readFileSync(new URL('cards.json', fixtures), 'utf8'),
 );
-const GIB = 1024 ** 3;
 
 async function rootOf(t: TestContext, machine: string): Promise<string> {
   const root = await temporaryFolder(t);
@@ -148,13 +147,6 @@ test('an Arc card is discrete, graphics on the root bus are not', async (t) => {
 test('management graphics and a machine without a bus have no GPU', async (t) => {
   assert.deepEqual(await detect(t, 'server'), []);
   assert.deepEqual(await detect(t, 'none'), []);
-});
-
-test('headroom is 512 MiB; where another holds the card, the larger of a tenth and 2 GiB', () => {
-  assert.equal(gpuHeadroom(8 * GIB, false), GIB / 2);
-  assert.equal(gpuHeadroom(8 * GIB, true), 2 * GIB);
-  assert.equal(gpuHeadroom(40 * GIB, true), 4 * GIB);
-  assert.equal(gpuHeadroom(null, true), 2 * GIB);
 });
 
 test('the host’s memory and pressure are read from procfs', async (t) => {
