@@ -14,10 +14,10 @@ export type Kind =
   | { readonly kind: 'other'; readonly why: string };
 
 /** Names of files that go with a model but are none: draft heads and importance matrices. */
-const COMPANION = /(^|[-_.])imatrix([-_.]|$)|^(mtp|eagle3|dflash|dspark)-/i;
+const COMPANION = /(^|[-_.])imatrix[-_.]|^(mtp|eagle3|dflash|dspark)-/i;
 
-/** Architectures that only embed, in files that do not say so. */
-const EMBEDDING_ARCHITECTURES = new Set([
+/** Architectures whose attention is bidirectional: they only embed, also where their file does not say so. */
+export const ENCODERS: ReadonlySet<string> = new Set([
   'bert',
   'nomic-bert',
   'nomic-bert-moe',
@@ -27,6 +27,9 @@ const EMBEDDING_ARCHITECTURES = new Set([
   'modern-bert',
   'gemma-embedding',
 ]);
+
+/** What a file's name says of its precision (`-q4_k_m`): it is no part of the model's name. */
+const PRECISION = /[-_.](i?q\d\w*|b?f16|f32|mxfp4)(?=[-_.])/g;
 
 const RANK = 4;
 
@@ -44,7 +47,7 @@ export function classify(file: string, gguf: Gguf): Kind {
 function poolingOf(gguf: Gguf, architecture: string): Pooling {
   const pooling = numberOf(gguf.metadata, `${architecture}.pooling_type`) ?? 0;
   if (pooling === RANK) return 'rerank';
-  return pooling > 0 || EMBEDDING_ARCHITECTURES.has(architecture) ? 'embedding' : 'none';
+  return pooling > 0 || ENCODERS.has(architecture) ? 'embedding' : 'none';
 }
 
 /**
@@ -97,5 +100,6 @@ function wordsOf(file: string): readonly string[] {
   return file
     .slice(file.lastIndexOf('/') + 1)
     .toLowerCase()
+    .replaceAll(PRECISION, '')
     .split(/[^\p{L}\p{N}]+/u);
 }

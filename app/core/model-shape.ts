@@ -4,6 +4,7 @@
  */
 import { elementOf, largest, type Metadata, numberOf, textOf } from './gguf-metadata.ts';
 import type { Gguf } from './gguf-types.ts';
+import { ENCODERS } from './model-kind.ts';
 import { isWindowLayer } from './window-layers.ts';
 
 /** What one layer keeps for each sequence. */
@@ -30,19 +31,6 @@ export interface ModelShape {
   readonly slidingWindow: number;
   readonly trainedContext: number | null;
 }
-
-/** Architectures whose attention is bidirectional: they keep no KV cache. */
-const WITHOUT_CACHE = new Set([
-  'bert',
-  'nomic-bert',
-  'nomic-bert-moe',
-  'neo-bert',
-  'jina-bert-v2',
-  'jina-bert-v3',
-  'modern-bert',
-  'gemma-embedding',
-  'clip',
-]);
 
 /** Gemma 3n keeps KV in its first 20 layers only; later ones reuse it. Newer files say so by a key. */
 const GEMMA3N_KV_LAYERS = 20;
@@ -121,7 +109,7 @@ function cacheElements(
 
 function hasCache(reader: ShapeReader, layer: number): boolean {
   const { meta, key, architecture, layerCount } = reader;
-  if (WITHOUT_CACHE.has(architecture)) return false;
+  if (ENCODERS.has(architecture)) return false;
   const heads = elementOf(meta, key('attention.head_count'), layer) ?? 0;
   if ((elementOf(meta, key('attention.head_count_kv'), layer) ?? heads) === 0) return false;
   const predicting = numberOf(meta, key('nextn_predict_layers')) ?? 0;

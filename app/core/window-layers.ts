@@ -20,11 +20,13 @@ const PERIODS: ReadonlyMap<string, number> = new Map([
   ['olmo2', 4],
 ]);
 
+/** Every layer is the last of its period. */
+const NO_WINDOWS = 1;
+
 /** Whether a layer's cache holds only the window, by the file's own pattern or the architecture's. */
 export function isWindowLayer(meta: Metadata, architecture: string, layer: number): boolean {
   const given = meta.get(`${architecture}.attention.sliding_window_pattern`);
   if (Array.isArray(given)) return Number(given[layer] ?? 0) !== 0;
-  const period = typeof given === 'number' ? given : PERIODS.get(architecture);
-  if (period === undefined) return false;
+  const period = typeof given === 'number' ? given : (PERIODS.get(architecture) ?? NO_WINDOWS);
   return period === 0 || layer % period < period - 1;
 }

@@ -3,10 +3,9 @@ import { test } from 'node:test';
 import { elementBytes, tensorBytes } from '../../app/core/gguf-types.ts';
 import { contextBytesByLayer } from '../../app/core/kv-cache.ts';
 import { launchOf } from '../../app/core/launch.ts';
-import { classify, pairedProjector, projectorFits, projectorWidths } from '../../app/core/model-kind.ts';
 import { shapeOf } from '../../app/core/model-shape.ts';
 import { EIGHT_B, GEMMA3_4B, modelSpec, type Shape } from '../support/gguf-shapes.ts';
-import type { GgufSpec, Value } from '../support/gguf-writer.ts';
+import type { Value } from '../support/gguf-writer.ts';
 import { parsed } from '../support/parsed-gguf.ts';
 import { profileOf } from '../support/profiles.ts';
 
@@ -28,30 +27,6 @@ test('a block’s bytes follow the table of types; an unknown type has none', ()
     0.5625,
     undefined,
   ]);
-});
-
-test('a window pattern given as an array says which layers have a window', () => {
-  const more: Record<string, Value> = {
-    'attention.sliding_window': { u32: 512 },
-    'attention.sliding_window_pattern': { bools: [true, true, false, true, true, false] },
-  };
-  const windows = shape({ architecture: 'gemma4', more }).layers.map((layer) => layer.window);
-  assert.deepEqual(windows, [true, true, false, true, true, false]);
-});
-
-test('a window pattern given as a number is a period whose last layer attends to all', () => {
-  const more: Record<string, Value> = {
-    'attention.sliding_window': { u32: 512 },
-    'attention.sliding_window_pattern': { u32: 3 },
-  };
-  const windows = shape({ architecture: 'cohere2', more }).layers.map((layer) => layer.window);
-  assert.deepEqual(windows, [true, true, false, true, true, false]);
-});
-
-test('without a pattern the architecture’s own holds; an unknown architecture keeps whole contexts', () => {
-  const more = { 'attention.sliding_window': { u32: 512 } };
-  assert.equal(shape({ architecture: 'gpt-oss', more }).layers.filter((layer) => layer.window).length, 3);
-  assert.equal(shape({ architecture: 'new-one', more }).layers.filter((layer) => layer.window).length, 0);
 });
 
 test('window layers can have heads of another width', () => {
@@ -111,10 +86,6 @@ test('short convolutions and Mamba layers keep a state for each sequence', () =>
   assert.equal(both?.k, 1024, 'a layer with both keeps both');
 });
 
-test('an encoder keeps no cache', () => {
-  assert.ok(shape({ architecture: 'nomic-bert' }).layers.every(({ k, v }) => k + v === 0));
-});
-
 test('cells are padded to 256; a window holds itself and one batch', () => {
   const gemma = shapeOf(parsed(modelSpec({ ...GEMMA3_4B, layers: 6, vocabulary: 512 })));
   const bytes = contextBytesByLayer(gemma, launchOf(profileOf({ context: 5000 })));
@@ -132,45 +103,4 @@ test('cells are padded to 256; a window holds itself and one batch', () => {
 
 test('a damaged count of layers asks for no more than the tensors have', () => {
   assert.equal(shape({ more: { block_count: { u32: 4_000_000_000 } } }).layers.length, 6);
-});
-
-const spec = (general: Record<string, Value>, architecture = 'llama') =>
-  parsed(modelSpec({ ...SMALL, layers: 1, architecture }, general));
-
-test('a file is a model, a projector or something else by its type, architecture and name', () => {
-  assert.deepEqual(classify('a.gguf', spec({})), { kind: 'model', pooling: 'none' });
-  assert.equal(classify('a/mmproj-F16.gguf', spec({})).kind, 'projector');
-  assert.equal(classify('a/Model-BF16-mmproj.gguf', spec({})).kind, 'projector');
-  assert.equal(classify('vision.gguf', spec({}, 'clip')).kind, 'projector');
-  assert.equal(classify('a.gguf', spec({ 'general.type': { text: 'adapter' } })).kind, 'other');
-  assert.equal(classify('model-imatrix.gguf', spec({})).kind, 'other');
-  assert.equal(classify('mtp-model.gguf', spec({})).kind, 'other');
-});
-
-test('pooling tells what a model is for', () => {
-  const pooled = (type: number) => classify('a.gguf', spec({ 'llama.pooling_type': { u32: type } }));
-  assert.deepEqual(pooled(0), { kind: 'model', pooling: 'none' });
-  assert.deepEqual(pooled(3), { kind: 'model', pooling: 'embedding' });
-  assert.deepEqual(pooled(4), { kind: 'model', pooling: 'rerank' });
-  assert.deepEqual(classify('a.gguf', spec({}, 'bert')), { kind: 'model', pooling: 'embedding' });
-});
-
-test('a projector pairs within its folder, by the nearest name', () => {
-  const projectors = ['x/mmproj-gemma-F16.gguf', 'x/mmproj-qwen-F16.gguf', 'y/mmproj-F16.gguf'];
-  assert.equal(pairedProjector('x/qwen-vl-q4.gguf', projectors), 'x/mmproj-qwen-F16.gguf');
-  assert.equal(pairedProjector('y/anything.gguf', projectors), 'y/mmproj-F16.gguf');
-  assert.equal(pairedProjector('z/anything.gguf', projectors), null);
-  assert.equal(pairedProjector('top.gguf', ['mmproj.gguf']), 'mmproj.gguf');
-});
-
-test('a projector of another width does not fit; one that does not say may', () => {
-  const fits = (spec: GgufSpec, embedding: number) => projectorFits(projectorWidths(parsed(spec)), embedding);
-  const said: GgufSpec = { metadata: { 'clip.vision.projection_dim': { u32: 4096 } }, tensors: [] };
-  const older: GgufSpec = {
-    metadata: { 'clip.vision.projection_dim': { u32: 768 } },
-    tensors: [{ name: 'mm.2.weight', type: 1, dims: [1024, 4096] }],
-  };
-  assert.deepEqual([fits(said, 4096), fits(said, 2560)], [true, false]);
-  assert.deepEqual([fits(older, 4096), fits(older, 2560)], [true, false]);
-  assert.equal(fits({ metadata: {}, tensors: [] }, 4096), true);
 });
