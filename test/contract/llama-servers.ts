@@ -2,6 +2,7 @@
 
 import { ensureBench } from '../home/bench.ts';
 import type { Docker } from '../home/lib/docker.ts';
+import { type Generations, generationsOf } from '../support/llama-log.ts';
 import { get } from '../support/raw-client.ts';
 
 export const KEY = 'contract-key';
@@ -94,17 +95,13 @@ export const freeSlots = (servers: Servers, server: Server) =>
   }, 100);
 
 /** Answers that it began and ended, from its log. */
-export async function generations(
-  { docker }: Servers,
-  server: Server,
-): Promise<{ readonly begun: number; readonly ended: number }> {
-  const tasks = { begun: 0, ended: 0 };
-  const onLine = (line: string) => {
-    if (line.includes('processing task')) tasks.begun += 1;
-    if (line.includes('stop processing')) tasks.ended += 1;
+export function generations({ docker }: Servers, { name, host }: Server): Promise<Generations> {
+  const read = async () => {
+    const lines: string[] = [];
+    await docker.run(['logs', name], { onLine: (line) => lines.push(line) });
+    return lines.join('\n');
   };
-  await docker.run(['logs', server.name], { onLine });
-  return tasks;
+  return generationsOf({ url: `http://${host}:8080`, key: KEY, read });
 }
 
 export async function busySlots({ host }: Server): Promise<number> {

@@ -1,6 +1,7 @@
 /** What an instance itself says of its slots, and what its log says that it did. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { generationsOf } from '../../support/llama-log.ts';
 import { get } from '../../support/raw-client.ts';
 import type { Controller } from './controller.ts';
 
@@ -38,20 +39,20 @@ export async function instanceOf(
   );
   const holder = (await inspect(container, '{{.HostConfig.NetworkMode}}')).replace('container:', '');
   const host = await inspect(holder, '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}');
-  const url = `http://${host}:${env.get('LLAMA_ARG_PORT')}/slots`;
-  const headers = { Authorization: `Bearer ${env.get('LLAMA_API_KEY')}` };
-  const slots = async () => JSON.parse((await get(url, headers)).text()) as Slot[];
+  const url = `http://${host}:${env.get('LLAMA_ARG_PORT')}`;
+  const key = env.get('LLAMA_API_KEY') ?? '';
+  const headers = { Authorization: `Bearer ${key}` };
+  const slots = async () => JSON.parse((await get(`${url}/slots`, headers)).text()) as Slot[];
   const busy = async () => (await slots()).filter((slot) => slot.is_processing).length;
-  const told = async (what: RegExp) =>
-    (await logOf(controller.bench.socket, container)).match(what)?.length ?? 0;
+  const log = { url, key, read: () => logOf(controller.bench.socket, container) };
   return {
     slots,
     busy,
     async isFree() {
-      const ended = await told(/stop processing/g);
-      return ended === (await told(/processing task/g)) && (await busy()) === 0;
+      const { begun, ended } = await generationsOf(log);
+      return begun === ended && (await busy()) === 0;
     },
-    tasks: () => told(/processing task/g),
+    tasks: async () => (await generationsOf(log)).begun,
   };
 }
 
