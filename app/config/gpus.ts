@@ -1,5 +1,6 @@
 /** Which GPUs may be used: as configured, or as detected. */
 import { type DetectedGpu, gpuHeadroom, gpusInUse } from '../core/gpu-detection.ts';
+import { joinedName } from '../core/gpu-names.ts';
 import { slug } from '../core/slug.ts';
 import type { Gpu, GpuKind, Problem } from '../core/types.ts';
 import type { GpuConfig } from './schema-machine.ts';
@@ -124,7 +125,7 @@ function join(a: Gpu, b: Gpu): { readonly gpu: Gpu } | { readonly expected: stri
   return {
     gpu: {
       ...a,
-      name: a.name === b.name ? a.name : `${a.name}+${b.name}`,
+      name: joinedName(a.name, b.name),
       devices: [...new Set([...a.devices, ...b.devices])],
       env: { ...a.env, ...b.env },
       cards: { ...a.cards, ...b.cards },

@@ -1,5 +1,6 @@
 /** Makes the view that the outside sees. Status and placement are derived here, never stored. */
-import { budgetOf, deviceBytes, hostBytes, reserveOf } from './admission.ts';
+import { budgetOf, hostBytes, reserveOf } from './admission.ts';
+import { isNamedIn } from './gpu-names.ts';
 import type { Instance } from './instance.ts';
 import { learnedView } from './learning.ts';
 import { allowedPlacements, breaker } from './placement.ts';
@@ -53,12 +54,12 @@ export function snapshot(
 
 /** The one word for a model: what a person should know first. */
 export function statusOf(state: State, model: Model, now: Now): ModelStatus {
-  const phases = new Map(instancesOf(state, model.name).map((one) => [one.phase.state, one]));
-  const ready = phases.get('ready');
+  const instances = instancesOf(state, model.name);
+  const phases = new Set(instances.map(({ phase }) => phase.state));
   const own = state.models.get(model.name);
-  if (ready !== undefined) {
+  if (phases.has('ready')) {
     if (currentOutage(model, own, now) !== null) return 'degraded';
-    return instancesOf(state, model.name).some((one) => one.leases.size > 0) ? 'busy' : 'ready';
+    return instances.some(({ leases }) => leases.size > 0) ? 'busy' : 'ready';
   }
   if (phases.has('starting')) return 'starting';
   if (phases.has('draining') || phases.has('stopping')) return 'draining';
@@ -70,10 +71,9 @@ export function statusOf(state: State, model: Model, now: Now): ModelStatus {
 export function placementOf(state: State, model: Model): Placement | 'none' {
   const order = model.placements;
   let best: Placement | 'none' = 'none';
-  for (const instance of instancesOf(state, model.name)) {
-    const serves = instance.phase.state === 'ready' || instance.phase.state === 'draining';
-    if (!serves || (instance.phase.state === 'draining' && instance.leases.size === 0)) continue;
-    if (best === 'none' || order.indexOf(instance.placement) < order.indexOf(best)) best = instance.placement;
+  for (const { placement, phase, leases } of instancesOf(state, model.name)) {
+    const serves = phase.state === 'ready' || (phase.state === 'draining' && leases.size > 0);
+    if (serves && (best === 'none' || order.indexOf(placement) < order.indexOf(best))) best = placement;
   }
   return best;
 }
@@ -193,11 +193,14 @@ function memoryView(state: State, policy: Policy): MemoryView | null {
   };
 }
 
+/** Two may have one name, or each be the first device of its containers: it takes both to tell them apart. */
 function gpuView(state: State, gpu: Policy['gpus'][number]): GpuView {
   let models = 0;
+  const { name, kind, engine, devices, memory, total, headroom } = gpu;
   for (const instance of state.instances.values()) {
-    if (instance.profile.gpu?.name === gpu.name) models += deviceBytes(instance.need);
+    const used = instance.profile.gpu;
+    if (used?.engine !== engine || !isNamedIn(used.name, name)) continue;
+    for (const device of devices) models += instance.need.vram[device] ?? 0;
   }
-  const { name, kind, memory, total, headroom } = gpu;
   return { name, kind, memory, total, models, headroom };
 }
