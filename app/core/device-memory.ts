@@ -1,7 +1,7 @@
 /** What is known of a device's free memory: an unknown server error is taken for a lack of it where it is low. */
 import type { Instance } from './instance.ts';
 import type { State } from './state.ts';
-import type { CardMemory, Gpu, Now } from './types.ts';
+import type { CardMemory, Gpu, HostMemory, Now } from './types.ts';
 
 /** The host is read more often than this (ms): an older reading says nothing of now. */
 const KNOWN_MS = 30_000;
@@ -9,7 +9,7 @@ const KNOWN_MS = 30_000;
 /** Whether a reading can tell it: a shared device's is the host's, a card's where its driver told it before. */
 export function tellsMemory(state: State, { profile: { gpu } }: Instance): boolean {
   if (gpu === null || state.host === null) return false;
-  return gpu.memory === 'shared' || cardsOf(state, gpu).length > 0;
+  return gpu.memory === 'shared' || cardsOf(state.host.memory, gpu).length > 0;
 }
 
 /** Whether less of it is free than the device's headroom, by the last reading; false where nothing tells. */
@@ -17,9 +17,9 @@ export function isDeviceLow(state: State, { profile: { gpu } }: Instance, now: N
   const { host } = state;
   if (gpu === null || host === null || now.mono - host.at > KNOWN_MS) return false;
   if (gpu.memory === 'shared') return host.memory.available < gpu.headroom;
-  return cardsOf(state, gpu).some(({ total, used }) => total - used < gpu.headroom);
+  return cardsOf(host.memory, gpu).some(({ total, used }) => total - used < gpu.headroom);
 }
 
-function cardsOf({ host }: State, { devices, cards }: Gpu): readonly CardMemory[] {
-  return devices.flatMap((device) => host?.memory.cards[cards[device] ?? ''] ?? []);
+function cardsOf(memory: HostMemory, { devices, cards }: Gpu): readonly CardMemory[] {
+  return devices.flatMap((device) => cards[device] ?? []).flatMap((pci) => memory.cards[pci] ?? []);
 }

@@ -4,7 +4,7 @@ import { isExpected } from './engine-away.ts';
 import type { Instance } from './instance.ts';
 import { allowedPlacements } from './placement.ts';
 import { type Engine, instancesOf, type Outage, type State } from './state.ts';
-import type { Model, Now, Placement, Policy, Profile } from './types.ts';
+import type { Model, Now, Policy, Profile } from './types.ts';
 
 type Hindrance = Pick<Outage, 'reason' | 'detail'>;
 
@@ -16,9 +16,10 @@ export function standIn(out: Decision, state: State, now: Now): void {
   // Asked after every input, and mostly there is nothing.
   if (!isAnythingHindered(state, now)) return;
   for (const model of state.policy?.models.values() ?? []) {
-    for (const placement of better(state, model)) {
-      const hindrance = hindranceOf(state, model.profiles[placement], now);
+    for (const profile of better(state, model)) {
+      const hindrance = hindranceOf(state, profile, now);
       if (hindrance === null) continue;
+      const { placement } = profile;
       const retryAt = now.mono + (state.policy?.failover.returnAfterMs ?? 0);
       putOff(out, model, { placement, ...hindrance, since: now, retryAt, failures: 0 });
     }
@@ -36,9 +37,9 @@ export function replaceStandIns(out: Decision, state: State, next: Policy, now: 
   } as const;
   for (const model of next.models.values()) {
     const before = state.policy?.models.get(model.name);
-    for (const placement of better(state, model)) {
+    for (const { placement, gpu } of better(state, model)) {
       const isNew = before !== undefined && before.profiles[placement] === undefined;
-      if (isNew && model.profiles[placement]?.gpu != null) putOff(out, model, { placement, ...missing });
+      if (isNew && gpu !== null) putOff(out, model, { placement, ...missing });
     }
   }
 }
@@ -48,14 +49,15 @@ function putOff(out: Decision, { name }: Model, outage: Outage): void {
 }
 
 /** Allowed placements better than the one in use, which have no instance and which nothing took out of service. */
-function better(state: State, model: Model): Placement[] {
+function better(state: State, model: Model): Profile[] {
   const own = instancesOf(state, model.name).filter(({ phase }) => phase.state !== 'stuck');
   const order = allowedPlacements(model);
   const used = Math.max(...own.filter(isUsed).map(({ placement }) => order.indexOf(placement)));
   return order
     .slice(0, Math.max(0, used))
     .filter((placement) => own.every((one) => one.placement !== placement))
-    .filter((placement) => state.models.get(model.name)?.outages.has(placement) === false);
+    .filter((placement) => state.models.get(model.name)?.outages.has(placement) === false)
+    .flatMap((placement) => model.profiles[placement] ?? []);
 }
 
 function isUsed({ phase }: Instance): boolean {
@@ -73,10 +75,10 @@ function isAway(engine: Engine, mono: number): boolean {
 }
 
 /** Its engine is away, or its file cannot be read. */
-function hindranceOf({ engines, needs }: State, profile: Profile | undefined, now: Now): Hindrance | null {
-  const engine = engines.get(profile?.engine ?? '');
+function hindranceOf({ engines, needs }: State, profile: Profile, now: Now): Hindrance | null {
+  const engine = engines.get(profile.engine);
   if (engine !== undefined && isAway(engine, now.mono))
     return { reason: 'connection_lost', detail: engine.problem?.text ?? null };
-  const need = needs.get(profile?.hash ?? '');
+  const need = needs.get(profile.hash);
   return need?.kind === 'unknown' ? { reason: 'load_failed', detail: need.problem.text } : null;
 }

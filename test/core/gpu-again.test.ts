@@ -174,6 +174,29 @@ describe('a GPU that came', () => {
     assert.deepEqual(other.placements(), ['cpu']);
   });
 
+  test('is only for models that had none: what could be had before, and models that are new, wait for nothing', () => {
+    const atHome = policy([model('chat')]);
+    const world = makeWorld({ policy: atHome });
+    const about = { container: 'c', engine: 'local', model: 'chat', hash: 'chat-cpu', running: true };
+    const containers = [{ ...about, placement: 'cpu' as const, instance: null }];
+    world.submit({ type: 'containers_observed', engine: 'local', containers });
+    const found = policy([model('chat'), model('new')]);
+    world.submit({ type: 'configured', policy: found, why: 'scan', gpus: [{ ...GPU, name: 'second' }] });
+    for (const name of ['chat', 'new']) {
+      assert.deepEqual([...(world.loop.state.models.get(name)?.outages.keys() ?? [])], [], name);
+    }
+  });
+
+  test('is for what needs a GPU: a CPU that can be had now, and is preferred, is not put off', () => {
+    const placements = ['cpu', 'gpu'] as const;
+    const gpuOnly = model('chat', { placements, profiles: { gpu: profile('chat', 'gpu') } });
+    const world = makeWorld({ policy: policy([gpuOnly]) });
+    world.end(world.request());
+    const found = policy([model('chat', { placements })]);
+    world.submit({ type: 'configured', policy: found, why: 'scan', gpus: [{ ...GPU, name: 'second' }] });
+    assert.deepEqual([...(world.loop.state.models.get('chat')?.outages.keys() ?? [])], []);
+  });
+
   test('changes nothing for a model that runs on the CPU for another reason', () => {
     const world = makeWorld({
       policy: policy([model('chat')]),

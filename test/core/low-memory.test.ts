@@ -1,7 +1,9 @@
 /** A server error of an unknown cause, by what is known of the device's memory. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { isDeviceLow, tellsMemory } from '../../app/core/device-memory.ts';
 import type { Outcome } from '../../app/core/request.ts';
+import { emptyState } from '../../app/core/state.ts';
 import type { Gpu, HostMemory } from '../../app/core/types.ts';
 import { GIB, GPU, host, MIB, model, policy, profile } from '../support/model.ts';
 import { makeWorld, type World } from '../support/world.ts';
@@ -58,6 +60,7 @@ describe('an unknown server error', () => {
   const table: [string, Gpu, HostMemory, HostMemory, ReturnType<typeof ends>][] = [
     ['on a device that shares the full memory of the host', SHARED, host(9 * GIB), host(400 * MIB), 'cpu'],
     ['on one whose host has room', SHARED, host(400 * MIB), host(600 * MIB), 'passed on'],
+    ['on one whose host has just the headroom', SHARED, host(9 * GIB), host(512 * MIB), 'passed on'],
     ['on a card that is full', CARD, ROOM, cards({ [FIRST]: 511 * MIB }), 'cpu'],
     ['on a card with just its headroom', CARD, ROOM, cards({ [FIRST]: 512 * MIB }), 'passed on'],
     ['beside a card that is full', CARD, ROOM, cards({ [FIRST]: GIB, [SECOND]: 0 }), 'passed on'],
@@ -97,6 +100,8 @@ describe('an unknown server error', () => {
   test("is the backend's answer where the reading failed and the one before is old", () => {
     for (const [age, expected] of [
       [60_000, 'pass_on'],
+      [30_001, 'pass_on'],
+      [30_000, 'close_connections'],
       [10_000, 'close_connections'],
     ] as const) {
       const { world, id } = runs(CARD, cards({ [FIRST]: 0 }));
@@ -123,5 +128,15 @@ describe('an unknown server error', () => {
     world.submit({ type: 'host_sampled', host: host(100 * MIB) });
     world.end(id, UNKNOWN);
     assert.equal(world.effects.at(-1)?.type, 'pass_on');
+    assert.ok(world.effects.every(({ type }) => type !== 'sample_for_verdict'));
+  });
+
+  test('is judged by nothing before the host was first read', () => {
+    const { world } = runs(SHARED, ROOM);
+    const [instance] = world.loop.state.instances.values();
+    assert.ok(instance !== undefined);
+    const now = { mono: 0, wall: 0 };
+    assert.equal(tellsMemory(emptyState(), instance), false);
+    assert.equal(isDeviceLow(emptyState(), instance, now), false);
   });
 });

@@ -96,7 +96,7 @@ describe('the one word for a model, and where it runs', () => {
     const world = home(gpuDies);
     world.end(world.request());
     const onCpu = policy([{ ...chat, mode: 'cpu' }]);
-    world.submit({ type: 'configured', policy: onCpu, why: 'changed' });
+    world.submit({ type: 'configured', policy: onCpu, why: 'reload' });
     assert.deepEqual([chatOf(world)?.status, chatOf(world)?.outage], ['ready', null]);
   });
 

@@ -1,6 +1,9 @@
 /** A model that runs on the CPU because nothing can be begun on its GPU returns to it by itself. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { standIn } from '../../app/core/stand-in.ts';
+import { emptyState } from '../../app/core/state.ts';
+import type { Placement } from '../../app/core/types.ts';
 import { model, need, policy, profile } from '../support/model.ts';
 import { makeWorld, RESET, type World, type WorldOptions } from '../support/world.ts';
 
@@ -143,8 +146,79 @@ test('a GPU whose file could not be read: the model returns when it can', () => 
   const world = makeWorld({ policy: policy([both], { failover }) });
   world.submit({ type: 'need_unknown', hash: 'chat-gpu', problem: UNREADABLE });
   standsIn(world);
+  assert.equal(gpuOutage(world)?.reason, 'load_failed');
   assert.equal(gpuOutage(world)?.detail, UNREADABLE.text);
   world.submit({ type: 'need_estimated', hash: 'chat-gpu', need: need(1, 1) });
   world.advance(30_000);
   assert.deepEqual(world.placements(), ['gpu']);
+});
+
+describe('while something is away', () => {
+  /** Placements that count as out of service. */
+  const out = (world: World) => [...(world.loop.state.models.get('chat')?.outages.keys() ?? [])];
+  const found = (world: World, ...placements: readonly Placement[]): void => {
+    const containers = placements.map((placement) => ({
+      container: `container-of-${placement}`,
+      engine: 'local',
+      model: 'chat',
+      placement,
+      hash: `chat-${placement}`,
+      running: true,
+      instance: null,
+    }));
+    world.submit({ type: 'containers_observed', engine: 'local', containers });
+  };
+  const split = { ...profile('chat', 'split'), engine: 'tower' };
+  const three = model('chat', {
+    placements: ['gpu', 'split', 'cpu'],
+    profiles: { gpu: profile('chat', 'gpu'), split, cpu: profile('chat', 'cpu') },
+  });
+  const threeAtHome = () => makeWorld({ policy: policy([three], { failover }) });
+
+  test('only what it hinders is put off: a model was found on its CPU, with the GPU there and the split away', () => {
+    const world = threeAtHome();
+    found(world, 'cpu');
+    lose(world);
+    assert.deepEqual(out(world), ['split']);
+  });
+
+  test('only what it hinders is put off: the file of another model could not be read', () => {
+    const world = threeAtHome();
+    found(world, 'cpu');
+    world.submit({ type: 'need_unknown', hash: 'another', problem: UNREADABLE });
+    assert.deepEqual(out(world), []);
+  });
+
+  test('a CPU that only loads counts as used', () => {
+    const world = home({ holdStarts: true });
+    lose(world);
+    world.request();
+    assert.deepEqual(out(world), ['gpu']);
+  });
+
+  test('a CPU that is about to go does not', () => {
+    const world = home({ holdRemovals: true });
+    found(world, 'cpu');
+    world.submit({ type: 'command', id: 1, command: { do: 'unload', model: 'chat' } });
+    lose(world);
+    assert.deepEqual(out(world), []);
+  });
+
+  test('a GPU whose instance is there, with a warm CPU beside it, is not put off', () => {
+    const cpu = profile('chat', 'cpu', { standby: 'warm' });
+    const world = makeWorld({ policy: policy([model('chat', { profiles: { gpu, cpu } })], { failover }) });
+    comeBack(world);
+    world.end(world.request());
+    assert.deepEqual(world.placements(), ['gpu', 'cpu']);
+    lose(world);
+    assert.deepEqual(out(world), []);
+  });
+
+  test('nothing is put off before there is a configuration', () => {
+    const state = emptyState();
+    state.engines.set('tower', { observed: false, problem: PROBLEM, lostAt: null });
+    const decision = { changes: [], facts: [], effects: [] };
+    standIn(decision, state, { mono: 0, wall: 0 });
+    assert.deepEqual(decision.changes, []);
+  });
 });
