@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { stringify } from 'yaml';
 import type { View } from '../../app/core/view.ts';
-import { freePorts } from '../e2e/support/controller.ts';
 import { type Bench, ensureBench, ensureComposeImage, ensureSelfImage } from '../home/bench.ts';
 import { run } from '../home/lib/run.ts';
 import { type Defer, deferred } from '../support/defer.ts';
 import { mountDisk } from '../support/disk.ts';
+import { freePorts } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

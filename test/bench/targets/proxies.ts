@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { freePorts } from '../../e2e/support/controller.ts';
+import { freePorts } from '../../support/ports.ts';
 import { startProgram } from './program.ts';
 import type { Target } from './target.ts';
 

@@ -2,7 +2,6 @@
  * A home whose state and events a test writes: the ports that the real HTTP server reads, with a script
  * behind them in place of the core.
  */
-import { createServer } from 'node:http';
 import type { Fact, FactBody } from '../../../app/core/facts.ts';
 import type { Command } from '../../../app/core/request.ts';
 import type { View } from '../../../app/core/view.ts';
@@ -113,14 +112,4 @@ export function scriptedHome(first: Partial<View> = {}): ScriptedHome {
 
 function unscripted(): never {
   throw new Error('A scripted home forwards nothing: the test scripts the model API itself.');
-}
-
-/** A port of the loopback that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (typeof address !== 'object' || address === null) throw new Error('No port');
-  return address.port;
 }

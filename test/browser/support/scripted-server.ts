@@ -6,8 +6,9 @@ import { type Access, httpServer } from '../../../app/adapters/http/server.ts';
 import { systemClock } from '../../../app/clock.ts';
 import type { View } from '../../../app/core/view.ts';
 import { type RecordingDrills, recordingDrills } from '../../support/edge-fakes.ts';
+import { freePort } from '../../support/ports.ts';
 import { type ScriptedChat, scriptedChat } from './scripted-chat.ts';
-import { freePort, type ScriptedHome, scriptedHome } from './scripted-home.ts';
+import { type ScriptedHome, scriptedHome } from './scripted-home.ts';
 import { type Wire, wire } from './wire.ts';
 
 export interface ScriptedServer {

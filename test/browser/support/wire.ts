@@ -1,5 +1,6 @@
 /** The network between browser and server, as a test wants it: whole, cut, or silent. */
 import { createConnection, createServer, type Socket } from 'node:net';
+import { freePort } from '../../support/ports.ts';
 
 export interface Wire {
   readonly port: number;
@@ -18,7 +19,7 @@ export interface Wire {
 export async function wire(target: number): Promise<Wire> {
   const pairs = new Set<readonly [Socket, Socket]>();
   let silent = false;
-  let port = 0;
+  const port = await freePort();
 
   const server = createServer((near) => {
     const far = createConnection({ host: '127.0.0.1', port: target });
@@ -45,8 +46,6 @@ export async function wire(target: number): Promise<Wire> {
     }
   };
   await listen();
-  const address = server.address();
-  port = typeof address === 'object' && address !== null ? address.port : 0;
   const stop = (): Promise<void> =>
     new Promise((resolve) => {
       if (!server.listening) return resolve();

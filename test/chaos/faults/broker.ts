@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { Aedes } from 'aedes';
 import type { Fact } from '../../../app/core/facts.ts';
+import { freePort } from '../../support/ports.ts';
 
 export interface ChaosBroker {
   readonly url: string;
@@ -21,17 +22,16 @@ export async function startBroker(home: string): Promise<ChaosBroker> {
       facts.push(JSON.parse(packet.payload.toString()) as Fact);
   });
   const sockets = new Set<Socket>();
-  let server = await listen(0);
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const port = await freePort();
+  let server = await listen();
 
-  async function listen(on: number): Promise<Server> {
+  async function listen(): Promise<Server> {
     const made = createServer((socket) => {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
       aedes.handle(socket);
     });
-    made.listen(on, '127.0.0.1');
+    made.listen(port, '127.0.0.1');
     await once(made, 'listening');
     return made;
   }
@@ -49,7 +49,7 @@ export async function startBroker(home: string): Promise<ChaosBroker> {
     async stopFor(ms) {
       await stop();
       await new Promise((resolve) => setTimeout(resolve, ms));
-      server = await listen(port);
+      server = await listen();
     },
     async close() {
       await stop();

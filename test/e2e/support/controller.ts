@@ -5,16 +5,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { Fact, FactType } from '../../../app/core/facts.ts';
 import type { View } from '../../../app/core/view.ts';
 import { type Bench, ensureBench } from '../../home/bench.ts';
+import { freePorts } from '../../support/ports.ts';
 import { PROGRAM } from '../../support/program.ts';
 import { type Following, follow } from './events.ts';
 
+/** What it logs when it can be asked; it may come in two parts. */
+const READY = 'Llamastead is ready';
 const INSTANCES = ['--filter', 'label=io.llamastead.role=instance'];
 
 export interface Controller {
@@ -82,10 +84,13 @@ export async function startController(
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const running = child;
+    let last = '';
     const ready = new Promise<void>((resolve, reject) => {
       const read = (chunk: Buffer): void => {
-        log.push(chunk.toString());
-        if (chunk.toString().includes('Llamastead is ready')) resolve();
+        const text = chunk.toString();
+        log.push(text);
+        last = last.slice(-READY.length) + text;
+        if (last.includes(READY)) resolve();
       };
       running.stdout?.on('data', read);
       running.stderr?.on('data', read);
@@ -172,16 +177,4 @@ function benchConfig(
     failover: { returnAfter: '2s' },
     log: { level: 'info' },
   };
-}
-
-/** Ports that were free a moment ago. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => {
-    const address = server.address();
-    return typeof address === 'object' && address !== null ? address.port : 0;
-  });
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

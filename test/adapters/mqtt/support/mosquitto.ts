@@ -2,10 +2,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from '../../../support/ports.ts';
 
 export interface Account {
   readonly username: string;
@@ -67,20 +68,11 @@ export async function mosquittoSub(
     `${count}`,
     '-v',
     '-W',
-    '15',
+    '120',
   ]);
   const lines: string[] = [];
   for await (const line of createInterface(child.stdout)) lines.push(line);
   return lines;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function answers(port: number): Promise<void> {
