@@ -117,7 +117,7 @@ test('asked to end: an answer under a key that no client takes ends at once, one
   await home.event('config_reloaded');
   const ask = (id: string, tokens: number) =>
     sendChat(home, { tokens, stream: true, id, headers: { 'idempotency-key': id } });
-  const [left, stays] = [await ask('left', 1_900), await ask('stays', 300)];
+  const [left, stays] = [await ask('left', 1_900), await ask('stays', 1_500)];
   const text = stays.text();
   await running(home, 'left');
   await running(home, 'stays');

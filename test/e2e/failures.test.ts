@@ -20,7 +20,8 @@ before(async () => {
       { name: 'absent', kind: 'nvidia' },
       { name: 'gone', kind: 'vulkan', memory: 'shared', devices: ['Vulkan7'] },
     ],
-    failover: { returnAfter: '60s', firstToken: '6s' },
+    // Long enough to do something to an instance before.
+    failover: { returnAfter: '60s', firstToken: '15s' },
     models: {
       tiny: shared,
       'too-big': {

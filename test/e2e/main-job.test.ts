@@ -11,13 +11,15 @@ let home: Controller;
 let client: MqttClient;
 const mqttEvents: { readonly type: string; readonly seq: number }[] = [];
 
+const config = (idleUnload: string) => ({
+  models: {
+    tiny: { file: 'tiny.gguf', context: 2048, parallel: 4, idleUnload },
+    other: { file: 'tiny.gguf', context: 512, placements: ['cpu'] },
+  },
+});
+
 before(async () => {
-  home = await startController('e2e-main', {
-    models: {
-      tiny: { file: 'tiny.gguf', context: 2048, parallel: 4, idleUnload: '2s' },
-      other: { file: 'tiny.gguf', context: 512, placements: ['cpu'] },
-    },
-  });
+  home = await startController('e2e-main', config('never'));
   client = await connectAsync(`mqtt://127.0.0.1:${home.mqttPort}`, {
     username: 'llamastead',
     password: await home.mqttPassword(),
@@ -45,6 +47,8 @@ test('the GPU dies under a request: the CPU answers it under the same id, told o
   const victim = await home.container('tiny', 'gpu');
   const pending = chat(home, { id: 'night', tokens: 400 });
   await running(home, 'night');
+  const isDegraded = async () => (await home.state()).models[0]?.status === 'degraded';
+  const degraded = until(isDegraded);
   await home.docker('kill', victim);
   const answer = await pending;
   assert.equal(answer.status, 200);
@@ -55,7 +59,7 @@ test('the GPU dies under a request: the CPU answers it under the same id, told o
   assert.equal(failover.requestId, 'night');
   assert.equal(failover.to, 'cpu');
   assert.equal(failover.reason, 'killed_outside');
-  assert.equal((await home.state()).models[0]?.status, 'degraded');
+  await degraded;
 });
 
 test('the GPU comes back by itself, and the CPU copy goes', async () => {
@@ -74,6 +78,8 @@ test('a stream ends with its end mark, and its head says where it ran', async ()
 });
 
 test('polling is no use of a model: it is unloaded when idle, and its container is gone', async () => {
+  await home.configure(config('1s'));
+  await home.event('config_reloaded');
   await home.state();
   const unloaded = await home.event('model_unloaded', (fact) => fact.why === 'idle');
   assert.equal(unloaded.model, 'tiny');
@@ -81,6 +87,8 @@ test('polling is no use of a model: it is unloaded when idle, and its container 
 });
 
 test('a command loads, and answers when it is done', async () => {
+  await home.configure(config('never'));
+  await home.event('config_reloaded');
   const loaded = await home.post('/admin/models/tiny/load?wait=1');
   assert.equal(loaded.status, 200);
   assert.equal((await home.instances()).length, 1);

@@ -7,6 +7,8 @@ import { type Controller, startController } from './support/controller.ts';
 import { running } from './support/wait.ts';
 
 const DEADLY = 'now <<end the server>>';
+/** Time for a test to do something meanwhile. */
+const SLOW = '<<slowly>>';
 let home: Controller;
 
 before(async () => {
@@ -55,7 +57,7 @@ test('sent again, it reaches no instance; the page says so; another request is a
 test('in flight with another one: both run alone, one is answered and one is poison', async () => {
   const loaded = await home.post('/admin/models/crowded/load?wait=1');
   assert.equal(loaded.status, 200, await loaded.text());
-  const good = chat(home, { model: 'crowded', id: 'good' });
+  const good = chat(home, { model: 'crowded', id: 'good', prompt: SLOW });
   await running(home, 'good');
   const bad = chat(home, { model: 'crowded', id: 'bad', prompt: `${DEADLY}, both` });
   const answered = await good;
@@ -69,9 +71,10 @@ test('in flight with another one: both run alone, one is answered and one is poi
 
 test('an instance that somebody kills convicts nobody', async () => {
   for (const placement of ['gpu', 'cpu']) {
-    const pending = chat(home, { id: `killed-${placement}`, prompt: 'innocent' });
-    await running(home, `killed-${placement}`);
-    const [request] = (await home.state()).requests;
+    const id = `killed-${placement}`;
+    const pending = chat(home, { id, prompt: SLOW });
+    await running(home, id);
+    const request = (await home.state()).requests.find((one) => one.id === id);
     await home.docker('kill', await home.container('tiny', request?.placement ?? ''));
     assert.equal((await pending).status, 200);
   }

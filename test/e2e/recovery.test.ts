@@ -47,7 +47,7 @@ describe('a GPU that failed', { concurrency: true }, () => {
     const others = [stranger, await home.container('other', 'cpu')];
     const untouched = await identity(...others);
     await chat(home);
-    const first = chat(home, { id: 'moved', tokens: 1500 });
+    const first = chat(home, { id: 'moved', tokens: 1900 });
     await running(home, 'moved');
     const victim = await home.container('tiny', 'gpu');
     await home.docker('kill', victim);

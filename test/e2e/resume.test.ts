@@ -27,7 +27,7 @@ async function killed(model: string, id: string, more: object = {}): Promise<str
   const loaded = await home.post(`/admin/models/${model}/load?wait=1`);
   assert.equal(loaded.status, 200, await loaded.text());
   const victim = await home.container(model, 'gpu');
-  const response = await sendChat(home, { model, tokens: 200, stream: true, id, ...more });
+  const response = await sendChat(home, { model, tokens: 600, stream: true, id, ...more });
   assert.equal(response.status, 200);
   assert.equal(response.headers.get('llamastead-placement'), 'gpu');
   let text = '';

@@ -1,11 +1,12 @@
 /**
  * A llama-server that some requests end: a body with `<<end the server>>` makes the program exit as by a
  * segmentation fault; one with `<<fill the memory>>` ends it on the GPU as CUDA does for want of memory; any
- * other chat is answered after a second. Stands in for a build with a fault, and for a card that is full.
+ * other chat is answered after a second, one with `<<slowly>>` after three. Stands in for a build with a fault, and for a card that is full.
  */
 import { createServer } from 'node:http';
 
 const ANSWER_AFTER_MS = 1000;
+const SLOWLY_MS = 3000;
 const CRASHED = 139;
 const ABORTED = 134;
 
@@ -26,7 +27,8 @@ const server = createServer((req, res) => {
         JSON.stringify({ object: 'chat.completion', choices: [{ index: 0, message: { content: 'alive' } }] }),
       );
     };
-    if (req.url === '/v1/chat/completions') setTimeout(answer, ANSWER_AFTER_MS);
+    if (req.url === '/v1/chat/completions')
+      setTimeout(answer, body.includes('<<slowly>>') ? SLOWLY_MS : ANSWER_AFTER_MS);
     else answer();
   });
 });
