@@ -36,13 +36,14 @@ test('it says what will stop, asks, tells that it runs, and shows the report', (
     assert.deepEqual(server.drills.asked, []);
     await dialog.getByRole('button', { name: 'Run the drill' }).click();
     await page.getByText('Waiting for a free moment').waitFor();
+    await until(() => server.drills.asked.length > 0);
     assert.deepEqual(server.drills.asked, [{ scenario: 'hang', model: 'chat' }]);
 
     server.home.show({ drill: { scenario: 'hang', model: 'chat', since: koreanTime(Date.now()) } });
     server.drills.begin();
     await page.getByText(/Frozen in mid-answer: chat, for/).waitFor();
     const button = page.getByRole('button', { name: 'Run the drill' });
-    assert.equal(await button.getAttribute('aria-disabled'), 'true');
+    await until(async () => (await button.getAttribute('aria-disabled')) === 'true');
 
     server.drills.finish(
       drillReport({ scenario: 'hang', rounds: [drillRound(), drillRound({ stream: true })] }),
@@ -54,7 +55,7 @@ test('it says what will stop, asks, tells that it runs, and shows the report', (
     await report.getByText('Streamed answer: Passed').waitFor();
     await report.getByText('3 compared, all untouched').waitFor();
     assert.equal(await report.getByText('GPU to CPU').count(), 2);
-    assert.equal(await button.getAttribute('aria-disabled'), 'false');
+    await until(async () => (await button.getAttribute('aria-disabled')) === 'false');
     assert.deepEqual(faults, []);
   }));
 
@@ -89,11 +90,13 @@ for (const [locale, words] of [
     checkup(
       async (page, server) => {
         await page.getByRole('heading', { name: words[0] }).waitFor();
-        await page.getByRole('button', { name: words[1] }).click();
+        const button = page.getByRole('button', { name: words[1] });
+        await button.click();
         await page.getByText(words[2]).waitFor();
         await page.keyboard.press('Escape');
-        server.drills.finish(drillReport());
         server.home.show({ drill: { scenario: 'kill', model: 'chat', since: koreanTime(Date.now()) } });
+        await button.and(page.locator('[aria-disabled=true]')).waitFor();
+        server.drills.finish(drillReport());
         server.home.show({ drill: null });
         await page.locator('.drills .event summary').first().click();
         const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);

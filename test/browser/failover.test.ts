@@ -1,8 +1,10 @@
 /** A failover as it happens: in the card, step by step, and said aloud. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import type { Page } from 'playwright-core';
 import { STORY_KEPT } from '../../app/web/logic/outage.ts';
+import { until } from '../support/until.ts';
 import { pageTests, type Run } from './support/page-tests.ts';
 import type { TabOptions } from './support/tabs.ts';
 import { aModel, anInstance, koreanTime } from './support/views.ts';
@@ -100,7 +102,7 @@ describe('a failover', () => {
             count: 2,
           });
           await page.locator('.step:nth-child(6)').waitFor();
-          assert.deepEqual(await states(page), ['done', 'now', 'now', 'next', 'next', 'next']);
+          await become(page, ['done', 'now', 'now', 'next', 'next', 'next']);
           server.home.tell({ type: 'model_loaded', model: 'chat', placement: 'cpu', seconds: 6.3 });
           server.home.show({
             models: [aModel({ status: 'degraded', placement: 'cpu', outage })],
@@ -108,7 +110,7 @@ describe('a failover', () => {
             requests: [{ ...request, phase: 'running', placement: 'cpu' }],
           });
           await page.locator('.state-fallback').waitFor();
-          assert.deepEqual(await states(page), ['done', 'done', 'done', 'now', 'next', 'next']);
+          await become(page, ['done', 'done', 'done', 'now', 'next', 'next']);
           const place = await page.locator('.controls').boundingBox();
           server.home.show({ requests: [] });
           await page.locator('.step:nth-child(4).step-done').waitFor();
@@ -119,6 +121,7 @@ describe('a failover', () => {
           server.home.show({ models: [aModel()], instances: [anInstance()] });
           await page.locator('.outage-over').waitFor();
           await page.locator('.state-ready').waitFor();
+          await until(async () => (await said()).length > 1);
           const told = await said();
           assert.equal(told.length, 2, told.join(' | '));
           assert.equal(told[0], expected.start);
@@ -131,7 +134,7 @@ describe('a failover', () => {
   it('is a plain event ten minutes later', () =>
     live(
       async ({ page }, server) => {
-        const time = koreanTime(Date.now() - STORY_KEPT + 20_000);
+        const time = koreanTime(Date.now() - STORY_KEPT + 60_000);
         const recovered = {
           type: 'recovered',
           model: 'chat',
@@ -143,13 +146,18 @@ describe('a failover', () => {
         await page.clock.install();
         await page.goto(server.url);
         await page.locator('.outage-over').waitFor();
-        await page.clock.fastForward(21_000);
+        await page.clock.fastForward(61_000);
         await page.locator('.outage').waitFor({ state: 'detached' });
         await page.locator('.event', { hasText: 'back on the GPU' }).waitFor();
       },
       { own: true },
     ));
 });
+
+/** State and events may come one after the other. */
+async function become(page: Page, steps: readonly string[]): Promise<void> {
+  await until(async () => isDeepStrictEqual(await states(page), steps));
+}
 
 async function states(page: Page): Promise<string[]> {
   const classes = await page.locator('.step').evaluateAll((steps) => steps.map((step) => step.className));

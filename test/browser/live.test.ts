@@ -1,9 +1,11 @@
 /** The page and its server: away, silent, restarted, locked, hidden. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
 import { until } from '../support/until.ts';
 import { labelled, SPOKEN } from './support/languages.ts';
 import { pageTests, type Run } from './support/page-tests.ts';
+import type { ScriptedServer } from './support/scripted-server.ts';
 import type { TabOptions } from './support/tabs.ts';
 import { aModel, someFacts } from './support/views.ts';
 
@@ -13,19 +15,38 @@ function live(run: Run, options: TabOptions = {}, token: string | null = null): 
   return tests.useServer(run, { browser: options, token });
 }
 
+/** Opens the page, which has just heard its server; from then on time passes only where the test says so. */
+async function standStill(page: Page, server: ScriptedServer): Promise<void> {
+  await page.clock.install();
+  await page.goto(server.url);
+  await page.locator('h1.tone-well').waitFor();
+  await page.clock.pauseAt(Date.now() + 10_000);
+  server.home.show({ models: [aModel({ status: 'stopped', placement: 'none' })] });
+  await page.locator('.state-asleep').waitFor();
+  server.home.show({ models: [aModel()] });
+  await page.locator('.state-ready').waitFor();
+}
+
+/** Lets time pass until the page has noticed that its connection broke. */
+async function triesAgain(page: Page): Promise<void> {
+  let tried = false;
+  page.once('request', (request) => {
+    tried = request.url().includes('/stream');
+  });
+  await until(async () => {
+    await page.clock.runFor(50);
+    return tried;
+  });
+}
+
 describe('a server that is away', () => {
   for (const { locale, words } of SPOKEN) {
     it(`is told within five seconds, ages the data, and comes back by itself (${locale})`, () =>
       live(
         async ({ page }, server) => {
-          await page.clock.install();
-          await page.goto(server.url);
-          await page.locator('h1.tone-well').waitFor();
-          // From here on time passes only where the test says so.
-          await page.clock.pauseAt(Date.now() + 10_000);
-          const broken = page.waitForEvent('requestfailed', (request) => request.url().includes('/stream'));
+          await standStill(page, server);
           await server.wire.cut();
-          await broken;
+          await triesAgain(page);
           await page.clock.runFor(5000);
           await page.getByText(words.link.away).waitFor();
           const button = page.getByRole('button', { name: labelled(words.model.unload, 'chat') });
@@ -51,9 +72,9 @@ describe('a server that is away', () => {
             if (document.querySelector('.note-bad') !== null) seen.flashed = true;
           }).observe(document, { childList: true, subtree: true });
         });
-        await page.goto(server.url);
-        await page.locator('h1.tone-well').waitFor();
+        await standStill(page, server);
         await server.wire.mend();
+        await triesAgain(page);
         server.home.show({ models: [aModel({ status: 'busy' })] });
         await page.locator('.state-answering').waitFor();
         await page.reload();
@@ -69,16 +90,14 @@ describe('a server that is away', () => {
   it('is told within 40 s when the network is silent', () =>
     live(
       async ({ page }, server) => {
-        await page.clock.install();
-        await page.goto(server.url);
-        await page.locator('h1.tone-well').waitFor();
+        await standStill(page, server);
         server.wire.silence();
         await page.clock.fastForward(34_000);
         assert.equal(await page.locator('.note-bad').count(), 0);
         await page.clock.runFor(5000);
         await page.locator('.note-bad').waitFor();
         await server.wire.mend();
-        await page.clock.runFor(5000);
+        await page.clock.resume();
         await page.locator('.note-bad').waitFor({ state: 'detached' });
       },
       { own: true },

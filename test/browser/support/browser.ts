@@ -7,8 +7,12 @@ import {
   type Page,
 } from 'playwright-core';
 
+/** For each wait of a page. */
+const PATIENCE_MS = 120_000;
+
 export function launch(): Promise<Browser> {
   return chromium.launch({
+    timeout: PATIENCE_MS,
     executablePath: '/usr/bin/chromium',
     args: [
       '--no-sandbox',
@@ -40,6 +44,7 @@ export async function watchedPage(
   options: BrowserContextOptions = {},
 ): Promise<Watched> {
   const context = await browser.newContext({ locale: 'en-GB', viewport: DESKTOP, ...options });
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const faults: string[] = [];
   let origin = new URL(url).origin;
