@@ -21,7 +21,7 @@ export interface LogEvidence {
 }
 
 /** For a whole answer to reach the program after its last token. */
-const ARRIVES_MS = 1_000;
+const ARRIVES_MS = 5_000;
 /** For a server to see that a client went, on a machine with much to do. */
 const LETS_GO_MS = 20_000;
 /** For a request that was on its way when its client went. */

@@ -26,7 +26,7 @@ export interface SeamCounts {
 }
 
 const RULE = { rule: 'seams are compared', request: '' };
-const LOAD_MS = 60_000;
+const LOAD_MS = 120_000;
 const LOOK_MS = 1_000;
 
 /**

@@ -4,10 +4,10 @@ import type { ChaosHome } from '../home.ts';
 import type { Finding } from './finding.ts';
 
 /** Longer than a server takes to see that a client went. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 /** Seldom: a server that is asked often does not see it. */
 const LOOK_MS = 2_500;
-const ANSWER_MS = 5_000;
+const ANSWER_MS = 20_000;
 
 export async function busySlots({ controller }: ChaosHome): Promise<Finding[]> {
   const found: Finding[] = [];

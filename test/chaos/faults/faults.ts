@@ -107,8 +107,8 @@ export const FAULTS: readonly Fault[] = [
       const label = 'label=io.llamastead.role=holder';
       const id = await victims.docker.run(['ps', '--quiet', '--filter', label]);
       if (id.trim() === '') return null;
-      await victims.docker.run(['kill', id.trim().split('\n')[0] ?? '']);
-      return 'holder';
+      const killed = await hurt(victims, id.trim().split('\n')[0] ?? '', kill);
+      return killed === null ? null : 'holder';
     },
   },
   {
