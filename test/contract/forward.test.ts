@@ -286,11 +286,18 @@ test('a frozen instance misses the first-token deadline; closing its connections
 test('an address that swallows connections is refused within the connect deadline', async () => {
   const victim = await servers.start('gone');
   await servers.remove(victim);
-  const bench = await home([victim, cpu], { onFailure: () => toCpu });
+  let refusedAt = Number.POSITIVE_INFINITY;
+  const bench = await home([victim, cpu], {
+    onFailure: () => {
+      refusedAt = performance.now();
+      return toCpu;
+    },
+  });
   const began = performance.now();
   const reply = await ask(bench.url + CHAT, HI);
   assert.equal(reply.status, 200);
-  assert.ok(performance.now() - began < 3_000);
+  // A tenth of it; the kernel itself gives up after 3 s.
+  assert.ok(refusedAt - began < 2_500, `${refusedAt - began} ms`);
   const [outcome] = bench.tickets[0]?.outcomes ?? [];
   assert.deepEqual(outcome?.kind === 'failed' && outcome.failure, { kind: 'refused' });
 });

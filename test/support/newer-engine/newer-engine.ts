@@ -28,7 +28,7 @@ const log = join(folder, 'dockerd.log');
 const socket = join(sockets, 'docker.sock');
 const BRIDGE = 'newerbr0';
 const BRIDGE_ADDRESS = '172.31.254.1/24';
-const START_MS = 30_000;
+const START_MS = 120_000;
 
 /** Builds its root once, starts it, and gives it the bench's images. One at a time on a machine. */
 export async function startNewerEngine(bench: Bench): Promise<NewerEngine> {
