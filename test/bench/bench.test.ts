@@ -1,7 +1,7 @@
 /** The instrument itself: what it computes, and that the stub says what the directive asks. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { newSamples } from './measure/samples.ts';
 import { median, quantile } from './measure/statistics.ts';
 import { parseOptions } from './options.ts';

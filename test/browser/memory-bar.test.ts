@@ -1,8 +1,8 @@
 /** The memory bar tells the truth, whatever the home's memory is. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { InstanceView, MemoryView, View } from '../../app/core/view.ts';
+import { fc } from '../support/property.ts';
 import { SPOKEN } from './support/languages.ts';
 import { pageTests } from './support/page-tests.ts';
 import { aModel, anInstance, aView, GIB } from './support/views.ts';

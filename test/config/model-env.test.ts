@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { ENV_FORMS } from '../../app/config/env-forms.ts';
 import { refuseModelEnv, refuseModelValue } from '../../app/config/model-env.ts';
 import { elementBytes } from '../../app/core/gguf-types.ts';
 import { launchOf } from '../../app/core/launch.ts';
 import { profileOf } from '../support/profiles.ts';
+import { fc } from '../support/property.ts';
 import { load, problemsOf } from './support.ts';
 
 test('variables for sampling, KV types, batch, attention, templates, reasoning, rope, NUMA and GGML are allowed', () => {

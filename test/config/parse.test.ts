@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { configJsonSchema, parseConfig } from '../../app/config.ts';
+import { fc } from '../support/property.ts';
 import { load, nothingOutside, problemsOf } from './support.ts';
 
 const EVERY_KEY = `

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { profileHash } from '../../app/config/profile-hash.ts';
 import { makePolicy, modelDefaults, type PolicyInput } from '../../app/config.ts';
 import type { DetectedGpu } from '../../app/core/gpu-detection.ts';
 import type { Model, Profile } from '../../app/core/types.ts';
+import { fc } from '../support/property.ts';
 import { gpu, load, modelFile } from './support.ts';
 
 function detected(name: string, use: DetectedGpu['use'], more: Parameters<typeof gpu>[1] = {}): DetectedGpu {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { formatDuration, formatSize, parseDuration, parseSize } from '../../app/config/units.ts';
+import { fc } from '../support/property.ts';
 
 test('sizes and durations are read with their unit, and nothing else is', () => {
   const sizes: [string, number | null][] = [

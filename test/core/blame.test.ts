@@ -1,12 +1,12 @@
 /** Who is convicted of a death, who is suspected, and what becomes of both. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { evolve } from '../../app/core/evolve.ts';
 import { problemKey } from '../../app/core/problem.ts';
 import type { Outcome } from '../../app/core/request.ts';
 import type { ExitEvidence } from '../../app/core/types.ts';
 import { model, policy, profile } from '../support/model.ts';
+import { fc } from '../support/property.ts';
 import { COMPLETED, DEAD, makeWorld, RESET, type World } from '../support/world.ts';
 
 const MINUTE = 60_000;

@@ -1,12 +1,12 @@
 /** The machine's GPUs are looked at again: what came is used and told, what is away for a moment is not forgotten. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { lookedAgain } from '../../app/core/gpu-again.ts';
 import { type Card, gpusInUse, judgeCards } from '../../app/core/gpu-detection.ts';
 import { snapshot } from '../../app/core/snapshot.ts';
 import type { Model } from '../../app/core/types.ts';
 import { GPU, model, policy, profile } from '../support/model.ts';
+import { fc } from '../support/property.ts';
 import { DEAD, makeWorld, type World } from '../support/world.ts';
 
 const NVIDIA = 0x10de;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { parseMeminfo, parsePressure, parseVmstat, swapInRate } from '../../app/core/host-memory.ts';
+import { fc } from '../support/property.ts';
 
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/host/${name}`, import.meta.url), 'utf8');
 

@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { fit, hostBytes } from '../../app/core/admission.ts';
 import { decide } from '../../app/core/decide.ts';
 import { waitsForDrill } from '../../app/core/drill.ts';
@@ -13,6 +12,7 @@ import { settle } from '../../app/core/schedule.ts';
 import type { Carried } from '../../app/core/state.ts';
 import { entry, MODELS, running, type Shared, type Step, steps } from '../support/core-steps.ts';
 import { GIB, host, model, need, policy } from '../support/model.ts';
+import { fc } from '../support/property.ts';
 import { DEAD, makeWorld, RESET, type World } from '../support/world.ts';
 
 const startsWork: Step = (_, shared) => {

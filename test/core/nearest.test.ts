@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { editDistance, nearest } from '../../app/core/nearest.ts';
+import { fc } from '../support/property.ts';
 
 test('the distance counts insertions, deletions, substitutions and swaps of neighbours', () => {
   const table: [string, string, number][] = [

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { typeName } from '../../app/core/gguf-types.ts';
 import { checkpointBytes } from '../../app/core/kv-cache.ts';
 import { launchOf } from '../../app/core/launch.ts';
@@ -11,6 +10,7 @@ import type { Gpu, Need, NeedPart, Placement } from '../../app/core/types.ts';
 import { EIGHT_B, F16, modelSpec, SHAPES, type Shape, type ShapeName } from '../support/gguf-shapes.ts';
 import { parsed } from '../support/parsed-gguf.ts';
 import { profileOf, VULKAN } from '../support/profiles.ts';
+import { fc } from '../support/property.ts';
 
 const MIB = 1024 * 1024;
 

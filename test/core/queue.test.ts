@@ -1,11 +1,11 @@
 /** The line of a model: whose turn it is, who makes room, and what a caller is told of it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { evolve } from '../../app/core/evolve.ts';
 import { queueOrder, queuePosition } from '../../app/core/queue.ts';
 import type { Model } from '../../app/core/types.ts';
 import { model, policy, profile } from '../support/model.ts';
+import { fc } from '../support/property.ts';
 import { makeWorld, RESET, type World } from '../support/world.ts';
 
 const NOW = { mono: 0, wall: 0 };

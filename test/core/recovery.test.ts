@@ -1,13 +1,13 @@
 /** How a GPU comes back: later and later while it fails, and smaller after it ran out of memory. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { retryWait, STEADY_MS } from '../../app/core/outage.ts';
 import { LEAST_CONTEXT, smaller } from '../../app/core/reduction.ts';
 import { snapshot } from '../../app/core/snapshot.ts';
 import { speedOf, type Timings } from '../../app/core/speed.ts';
 import { emptyState } from '../../app/core/state.ts';
 import { model, policy, profile } from '../support/model.ts';
+import { fc } from '../support/property.ts';
 import { DEAD, makeWorld, RESET, type World } from '../support/world.ts';
 
 const MINUTE = 60_000;

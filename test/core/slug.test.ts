@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { displayName, distinct, modelName, slug, slugs } from '../../app/core/slug.ts';
+import { fc } from '../support/property.ts';
 
 const VALID = /^[a-z0-9-]{1,40}$/;
 

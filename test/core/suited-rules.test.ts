@@ -1,7 +1,6 @@
 /** The rules by which a placement suits a request, each with its numbers. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import type { Request } from '../../app/core/request.ts';
 import {
   isThere,
@@ -16,6 +15,7 @@ import {
 import type { Mode, Model, Placement } from '../../app/core/types.ts';
 import { MODELS, type Shared, steps } from '../support/core-steps.ts';
 import { model, policy, profile } from '../support/model.ts';
+import { fc } from '../support/property.ts';
 import { DEAD, makeWorld, RESET, type World, type WorldOptions } from '../support/world.ts';
 
 const chat = (mode: Mode = 'auto', gpu = 2048, cpu = 8192): Model =>

@@ -1,11 +1,11 @@
 /** Which placement a request can take: by the length of its prompt, and by the time that the CPU would need. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import type { Outcome } from '../../app/core/request.ts';
 import type { Timings } from '../../app/core/speed.ts';
 import type { Mode, Policy } from '../../app/core/types.ts';
 import { GIB, host, model, need, policy, profile } from '../support/model.ts';
+import { fc } from '../support/property.ts';
 import { DEAD, makeWorld, RESET, type World, type WorldOptions } from '../support/world.ts';
 
 /** The GPU takes prompts of fewer than 2048 tokens, the CPU of fewer than 8192. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { appendFile, mkdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { decode } from '../../app/event-log/record.ts';
+import { fc } from '../support/property.ts';
 import { fact, many } from './facts.ts';
 import { newFolder, numbers, openLog, segmentFiles } from './support.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import type { FactBody } from '../../app/core/facts.ts';
 import { makeLimiter } from '../../app/event-log/limiter.ts';
 import { merge } from '../../app/event-log/merge.ts';
 import { manualClock } from '../support/clock.ts';
+import { fc } from '../support/property.ts';
 
 const failed = (id: string): FactBody => ({
   type: 'request_failed',

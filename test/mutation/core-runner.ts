@@ -19,7 +19,7 @@ import {
   TestStatus,
   toMutantRunResult,
 } from '@stryker-mutator/api/test-runner';
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { collected } from './collected.ts';
 
 const TESTS = 'test/core';

@@ -2,11 +2,12 @@
  * Random inputs for the core: a sequence of steps on a world whose starts and removals end when the sequence says
  * so.
  */
-import fc from 'fast-check';
+
 import type { Input } from '../../app/core/inputs.ts';
 import type { Outcome } from '../../app/core/request.ts';
 import type { Mode, Model, Problem } from '../../app/core/types.ts';
 import { GIB, GPU, host, model, policy, profile } from './model.ts';
+import { fc } from './property.ts';
 import { COMPLETED, DEAD, RESET, type Removed, type World } from './world.ts';
 
 const DOCKER_GONE: Problem = { code: 'docker_not_answering', text: 'It does not answer.', fix: 'Look.' };

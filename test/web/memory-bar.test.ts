@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { InstanceView, MemoryView } from '../../app/core/view.ts';
 import { type Bar, gpuBar, type PartKind, ramBar } from '../../app/web/logic/memory-bar.ts';
 import { anInstance, GIB, gib, NAS_MEMORY } from '../browser/support/views.ts';
+import { fc } from '../support/property.ts';
 
 const sizes = (bar: Bar): Partial<Record<PartKind, number>> => {
   const found: Partial<Record<PartKind, number>> = {};

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Fact } from '../../app/core/facts.ts';
 import { announce, QUIET } from '../../app/web/logic/announce.ts';
 import { EMPTY_FEED, type Feed, type FeedMessage, reduceFeed } from '../../app/web/logic/feed.ts';
 import { isAway, type Link, reduceLink, retryDelay } from '../../app/web/logic/link.ts';
 import { parseSse } from '../../app/web/logic/sse.ts';
 import { aView, someFacts } from '../browser/support/views.ts';
+import { fc } from '../support/property.ts';
 
 describe('the stream parser', () => {
   const whole =

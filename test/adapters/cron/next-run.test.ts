@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { nextRun } from '../../../app/adapters/cron/next-run.ts';
 import { cronProblem } from '../../../app/config/cron-form.ts';
+import { fc } from '../../support/property.ts';
 
 const BERLIN = 'Europe/Berlin';
 const at = (text: string) => Date.parse(text);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { allLines, logLines, redacted } from '../../../app/adapters/docker/log-text.ts';
 import { placementReader } from '../../../app/adapters/docker/measured.ts';
 import { frame } from '../../support/fake-docker/fake-container.ts';
+import { fc } from '../../support/property.ts';
 
 describe("a container's log", () => {
   test('gives the same lines wherever its frames are cut', () => {

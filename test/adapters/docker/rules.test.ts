@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { negotiated } from '../../../app/adapters/docker/api-version.ts';
 import { engineProblem } from '../../../app/adapters/docker/engine-problem.ts';
 import { isSettled, judge, NO_SIGNS, withEvent } from '../../../app/adapters/docker/exit-signs.ts';
@@ -10,6 +9,7 @@ import { portAllocator } from '../../../app/adapters/docker/port-allocator.ts';
 import { workingMemory } from '../../../app/adapters/docker/services-memory.ts';
 import { appLabels, networkPlan, type Self } from '../../../app/adapters/docker/whoami.ts';
 import { AppError } from '../../../app/errors.ts';
+import { fc } from '../../support/property.ts';
 
 describe('the API version', () => {
   const cases = [

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { problemOf } from '../../../app/adapters/gguf/problems.ts';
 import { readGgufHeader } from '../../../app/adapters/gguf/reader.ts';
 import { EIGHT_B, modelSpec, type Shape } from '../../support/gguf-shapes.ts';
 import { type GgufSpec, ggufHeader, writeGguf } from '../../support/gguf-writer.ts';
 import { parsed } from '../../support/parsed-gguf.ts';
+import { fc } from '../../support/property.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 
 const SMALL: Shape = {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, connect as tcp } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import fc from 'fast-check';
 import { connectAsync, type IClientOptions } from 'mqtt';
 import { generate } from 'mqtt-packet';
 import { type Broker, embeddedBroker, makePassword } from '../../../app/adapters/mqtt/broker.ts';
+import { fc } from '../../support/property.ts';
 import { silentLog } from './support/home.ts';
 import { type Listener, listener } from './support/listener.ts';
 

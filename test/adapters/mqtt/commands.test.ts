@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { parseCommand } from '../../../app/adapters/mqtt/commands.ts';
+import { fc } from '../../support/property.ts';
 
 const asked = (key: string, payload: string) => {
   const parsed = parseCommand(key, payload, false);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { generate } from 'mqtt-packet';
 import { frameReader } from '../../../app/adapters/mqtt/frames.ts';
 import { AppError } from '../../../app/errors.ts';
+import { fc } from '../../support/property.ts';
 
 const publish = (bytes: number) =>
   generate({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { runInLanes } from '../../home/suite/lanes.ts';
+import { fc } from '../../support/property.ts';
 
 const job = fc.record({
   part: fc.constantFrom(null, 'a', 'b'),

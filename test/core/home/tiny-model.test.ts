@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { ggufFile } from '../../home/models/gguf.ts';
 import { halfBits } from '../../home/models/half.ts';
 import { byteCharacter, special, tinyLanguage } from '../../home/models/tiny-language.ts';
 import { tinyModel } from '../../home/models/tiny-model.ts';
+import { fc } from '../../support/property.ts';
 
 const language = tinyLanguage();
 

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { after, test } from 'node:test';
-import fc from 'fast-check';
 import { isBackground, MARKERS } from '../../../../app/adapters/http/forward/background.ts';
 import { readFields } from '../../../../app/adapters/http/forward/body.ts';
 import { clientOf, USER_HEADERS } from '../../../../app/adapters/http/forward/client.ts';
 import { manualClock } from '../../../support/clock.ts';
 import { CHAT_STREAM, fakeLlama, silent, stream } from '../../../support/fake-llama.ts';
 import { forwardBench } from '../../../support/forward-bench.ts';
+import { fc } from '../../../support/property.ts';
 import { ask, post } from '../../../support/raw-client.ts';
 
 const CHAT = { model: 'chat', stream: true, messages: [{ role: 'user', content: 'hi' }] };

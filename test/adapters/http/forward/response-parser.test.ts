@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import {
   type ResponseHead,
   type ResponseSink,
   responseParser,
 } from '../../../../app/adapters/http/forward/response-parser.ts';
+import { fc } from '../../../support/property.ts';
 
 interface Seen {
   readonly events: string[];

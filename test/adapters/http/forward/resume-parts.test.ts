@@ -1,13 +1,13 @@
 /** The pure parts of a resume, by properties. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { asksForPlainText } from '../../../../app/adapters/http/forward/resume/eligible.ts';
 import { resumedBody } from '../../../../app/adapters/http/forward/resume/resumed-body.ts';
 import { afterSeam } from '../../../../app/adapters/http/forward/resume/seam.ts';
 import { stopScan } from '../../../../app/adapters/http/forward/resume/stop-scan.ts';
 import { transcript } from '../../../../app/adapters/http/forward/resume/transcript.ts';
 import { chat } from '../../../support/fake-llama.ts';
+import { fc } from '../../../support/property.ts';
 
 const MESSAGES = [{ role: 'user', content: 'hi' }];
 const few = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 12 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { alarms } from '../../../../app/adapters/http/forward/alarms.ts';
 import { askForProgress, readFields } from '../../../../app/adapters/http/forward/body.ts';
 import { firstContentMs } from '../../../../app/adapters/http/forward/budget.ts';
@@ -12,6 +11,7 @@ import { timingsIn } from '../../../../app/adapters/http/forward/timings.ts';
 import { READER_MS, watch } from '../../../../app/adapters/http/forward/watch.ts';
 import { manualClock } from '../../../support/clock.ts';
 import { chat, WHOLE } from '../../../support/fake-llama.ts';
+import { fc } from '../../../support/property.ts';
 
 const UNKNOWN = { prompt: null, generation: null };
 

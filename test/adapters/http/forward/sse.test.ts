@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { eventData, eventEnd, eventSplitter } from '../../../../app/adapters/http/forward/sse.ts';
+import { fc } from '../../../support/property.ts';
 
 const newline = fc.constantFrom('\n', '\r\n');
 const line = fc.oneof(

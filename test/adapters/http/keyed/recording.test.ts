@@ -1,7 +1,6 @@
 /** Every client of one answer gets the same bytes, whenever it comes, however slow it is, whatever is kept. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { alarms } from '../../../../app/adapters/http/forward/alarms.ts';
 import { PROTOCOLS, type Protocol } from '../../../../app/adapters/http/forward/protocols.ts';
 import type { Client } from '../../../../app/adapters/http/keyed/reader.ts';
@@ -9,6 +8,7 @@ import { newRecording, type Recording } from '../../../../app/adapters/http/keye
 import { answerTable, type Limits } from '../../../../app/adapters/http/keyed/table.ts';
 import { manualClock } from '../../../support/clock.ts';
 import { chat } from '../../../support/fake-llama.ts';
+import { fc } from '../../../support/property.ts';
 
 const LIMITS: Limits = { answerBytes: 6000, totalBytes: 9000, entryBytes: 100, keptMs: 600_000 };
 const GRACE_MS = 60_000;

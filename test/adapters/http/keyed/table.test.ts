@@ -1,12 +1,12 @@
 /** The table of kept answers over random sequences of calls: its bound, and one answer a key. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import {
   type AnswerTable,
   answerTable,
   type KeyedAnswer,
 } from '../../../../app/adapters/http/keyed/table.ts';
+import { fc } from '../../../support/property.ts';
 
 const ENTRY = 64;
 const KEPT_MS = 1000;
