@@ -11,6 +11,7 @@ import { reasonOfFailure } from './reason.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import { isUnexplained, judge } from './replay.ts';
 import type { Failure, Forwarded, Outcome, Refusal, Request, RequestId } from './request.ts';
+import { isCutOff } from './shutdown.ts';
 import type { State } from './state.ts';
 import { takeOut } from './takeout.ts';
 import { onOverflow } from './too-long.ts';
@@ -111,7 +112,8 @@ function onFailure(
     out.effects.push({ type: 'pass_on', request: request.id });
     return;
   }
-  const blamed = processed && !(verdict.do === 'fail' && verdict.blameless);
+  const blameless = (verdict.do === 'fail' && verdict.blameless) || isCutOff(state, failure);
+  const blamed = processed && !blameless;
   if (blamed) {
     const reason = reasonOfFailure(failure);
     out.changes.push({ type: 'attempt_failed', request: request.id, placement, failure: reason });

@@ -2,6 +2,7 @@
 import type { Decision } from './changes.ts';
 import { drain } from './on-command.ts';
 import { refusal, refuseRequest } from './refuse.ts';
+import type { Failure } from './request.ts';
 import type { State } from './state.ts';
 import type { Now } from './types.ts';
 
@@ -15,6 +16,11 @@ export function onShutdown(out: Decision, state: State, now: Now): void {
     type: 'shutdown_set',
     shutdown: { deadline: now.mono + grace, cut: false, told: false },
   });
+}
+
+/** The end of the controller cut the attempt off: its instance has not failed. */
+export function isCutOff({ shutdown }: State, { kind }: Failure): boolean {
+  return shutdown?.cut === true && kind === 'reset';
 }
 
 /** A rule of `settle`. What comes back to the line from an instance that was cut is told as well. */

@@ -52,6 +52,23 @@ test('instances that are to be kept stay, and nobody who runs there is waited fo
   assert.equal(world.factTypes().includes('model_unloading'), false);
 });
 
+test('instances that are to be kept stay also where we cut off what runs there after the grace', () => {
+  const world = makeWorld({ policy: home('keep') });
+  const [, second] = [world.request(), world.request()];
+  world.submit({ type: 'shutdown' });
+  world.advance(25_000);
+  assert.equal(types(world).at(-1), 'close_connections');
+  world.end(1, { kind: 'failed', failure: { kind: 'reset', reused: false }, forwarded: 'more' });
+  world.end(second, RESET);
+  assert.deepEqual([world.placements(), types(world).at(-1)], [['gpu'], 'stopped']);
+  assert.equal(types(world).includes('remove_instance'), false);
+  assert.equal(world.loop.state.models.get('chat')?.outages.size, 0);
+  assert.deepEqual(
+    [1, second].map((id) => world.refusalOf(id)?.code),
+    ['failed_after_output', 'capacity'],
+  );
+});
+
 describe('a request whose end waits for evidence', () => {
   test('is waited for, also where the instances stay', () => {
     const { world } = judged('keep');
