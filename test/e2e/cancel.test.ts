@@ -13,7 +13,8 @@ import { running } from './support/wait.ts';
 const PATH = '/v1/chat/completions';
 let home: Controller;
 let instance: Instance;
-let prefilling: Instance;
+/** Of a model that is slow enough to be met in the middle of a prompt and of an answer. */
+let slow: Instance;
 
 before(async () => {
   const cpu = { placements: ['cpu'], parallel: 1, idleUnload: 'never' };
@@ -27,7 +28,7 @@ before(async () => {
   });
   await Promise.all(['tiny', 'chat', 'both'].map((model) => home.post(`/admin/models/${model}/load?wait=1`)));
   instance = await instanceOf(home, 'tiny', 'cpu');
-  prefilling = await instanceOf(home, 'chat', 'cpu');
+  slow = await instanceOf(home, 'chat', 'cpu');
 });
 
 after(() => home.close());
@@ -67,7 +68,7 @@ test('in the middle of a stream', async () => {
 });
 
 test('while the prompt is read', async () => {
-  const before = await prefilling.tasks();
+  const before = await slow.tasks();
   const words = Array.from({ length: 250 }, (_, n) => `word${n}`).join(' ');
   const sent = send('chat', 'prefill', words);
   let answered = false;
@@ -77,23 +78,23 @@ test('while the prompt is read', async () => {
     },
     () => {},
   );
-  await until(async () => (await prefilling.busy()) === 1);
+  await until(async () => (await slow.busy()) === 1);
   sent.leave();
-  await freed(prefilling, before, 1);
+  await freed(slow, before, 1);
   assert.equal(answered, false);
 });
 
 test('in the queue: the one before it goes on', async () => {
-  const before = await instance.tasks();
-  const first = await send('tiny', 'first').reply;
+  const before = await slow.tasks();
+  const first = await send('chat', 'first').reply;
   await streaming(first);
-  const second = send('tiny', 'second');
+  const second = send('chat', 'second');
   await until(async () => (await home.state()).queue === 1);
   second.leave();
   await until(async () => (await home.state()).queue === 0);
-  assert.equal(await instance.busy(), 1);
+  assert.equal(await slow.busy(), 1);
   first.leave();
-  await freed(instance, before, 1);
+  await freed(slow, before, 1);
 });
 
 test('while the model loads: the load goes on and no request follows it', async () => {
@@ -123,9 +124,9 @@ test('after the chunk with finish_reason it is a normal end', async () => {
 });
 
 test('with a key its answer goes on, once, and a client that comes back has all of it', async () => {
-  const before = await instance.tasks();
+  const before = await slow.tasks();
   const headers = { 'Idempotency-Key': 'lost', 'X-Request-Id': 'lost-1' };
-  const asked = body('tiny');
+  const asked = body('chat', 'hello', 150);
   const lost = await post(home.url + PATH, asked, headers).reply;
   await streaming(lost);
   lost.leave();
@@ -135,10 +136,10 @@ test('with a key its answer goes on, once, and a client that comes back has all 
   assert.equal(back.headers['llamastead-joined'], 'lost-1');
   assert.ok(back.text().startsWith(lost.text()));
   assert.match(back.text(), /\[DONE\]\n\n$/);
-  await freed(instance, before, 1);
+  await freed(slow, before, 1);
   const again = await ask(home.url + PATH, asked, { 'Idempotency-Key': 'lost' });
   assert.ok(again.bytes().equals(back.bytes()));
-  assert.equal((await instance.tasks()) - before, 1);
+  assert.equal((await slow.tasks()) - before, 1);
 });
 
 test('nothing of it was a failure', () => {
