@@ -3,6 +3,7 @@
 import { definitionChanged, deviceCame } from './cause-gone.ts';
 import type { Decision } from './changes.ts';
 import type { ErrorCode } from './codes.ts';
+import { drain } from './drain.ts';
 import type { NewFact } from './facts.ts';
 import { missGpu } from './gpu-again.ts';
 import type { Input } from './inputs.ts';
@@ -10,9 +11,8 @@ import type { Instance } from './instance.ts';
 import { allowedPlacements } from './placement.ts';
 import { problemKey } from './problem.ts';
 import { restore } from './reduction.ts';
-import { remove } from './removal.ts';
 import type { Command, CommandResult, SettingChange } from './request.ts';
-import { replaceStandIns } from './stand-in.ts';
+import { followModes, replaceStandIns } from './stand-in.ts';
 import { instancesOf, type PendingCommand, type State } from './state.ts';
 import { MODES, type Model, type Now } from './types.ts';
 
@@ -39,23 +39,6 @@ export function onCommand(out: Decision, state: State, id: number, command: Comm
   out.changes.push({ type: 'wanted_set', model: model.name, wanted });
   if (command.do === 'restart') restore(out, state, model.name);
   if (command.do !== 'load') for (const instance of present) drain(out, instance, 'command', now);
-}
-
-/** Ready instances finish their leases and go; starting ones end at once. */
-export function drain(
-  out: Decision,
-  instance: Instance,
-  why: 'command' | 'mode' | 'config' | 'shutdown',
-  now: Now,
-): void {
-  if (instance.phase.state === 'ready') {
-    const phase = { state: 'draining', since: now.mono, why, reason: null } as const;
-    out.changes.push({ type: 'instance_moved', instance: instance.id, phase });
-  } else if (instance.phase.state === 'starting') {
-    const phase = { state: 'stopping', since: now.mono, why } as const;
-    out.changes.push({ type: 'instance_moved', instance: instance.id, phase });
-    remove(out, instance, 'kill', false);
-  }
 }
 
 /** The result of a command as the state shows it; null: not yet. */
@@ -96,6 +79,7 @@ export function onConfigured(
     deviceCame(out, state, input.policy, engine, now);
     out.facts.push({ type: 'gpu_back', engine, detail: name });
   }
+  followModes(out, state, input.policy, now);
   out.changes.push({ type: 'policy_set', policy: input.policy });
   // Files may be there now: what could not be read is read again.
   for (const [hash, need] of state.needs) {

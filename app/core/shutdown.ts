@@ -1,6 +1,6 @@
 /** The end of the controller: waiting requests are told, running ones may finish within the grace. */
 import type { Decision } from './changes.ts';
-import { drain } from './on-command.ts';
+import { drain } from './drain.ts';
 import { refusal, refuseRequest } from './refuse.ts';
 import type { Failure } from './request.ts';
 import type { State } from './state.ts';

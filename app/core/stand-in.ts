@@ -1,5 +1,6 @@
 /** Of a model that runs on a worse placement because nothing can be begun on a better one. */
 import type { Decision } from './changes.ts';
+import { drain } from './drain.ts';
 import { isExpected } from './engine-away.ts';
 import type { Instance } from './instance.ts';
 import { allowedPlacements } from './placement.ts';
@@ -41,6 +42,20 @@ export function replaceStandIns(out: Decision, state: State, next: Policy, now: 
       const isNew = before !== undefined && before.profiles[placement] === undefined;
       if (isNew && gpu !== null) putOff(out, model, { placement, ...missing });
     }
+  }
+}
+
+/**
+ * Another mode allows a better placement than the one in use: its instances go when they are free, as they do where
+ * a mode forbids theirs. Else what is always loaded would stay for ever where the former mode put it.
+ */
+export function followModes(out: Decision, state: State, next: Policy, now: Now): void {
+  for (const model of next.models.values()) {
+    const before = state.policy?.models.get(model.name);
+    if (before === undefined || before.mode === model.mode) continue;
+    const former = allowedPlacements(before);
+    if (better(state, model).every(({ placement }) => former.includes(placement))) continue;
+    for (const instance of instancesOf(state, model.name)) drain(out, instance, 'mode', now);
   }
 }
 

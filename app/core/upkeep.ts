@@ -1,9 +1,9 @@
 /** What becomes of instances by themselves: idle ones go, drained ones are removed, failovers are told. */
 import { hostBytes } from './admission.ts';
 import type { Decision } from './changes.ts';
+import { drain } from './drain.ts';
 import { isDrilled } from './drill.ts';
 import { about, type Instance, type UnloadWhy } from './instance.ts';
-import { drain } from './on-command.ts';
 import { allowedPlacements, profileOf } from './placement.ts';
 import { slotContext } from './prompt.ts';
 import { remove } from './removal.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { standIn } from '../../app/core/stand-in.ts';
 import { emptyState } from '../../app/core/state.ts';
-import type { Placement } from '../../app/core/types.ts';
+import type { Model, Placement, Policy } from '../../app/core/types.ts';
 import { model, need, policy, profile } from '../support/model.ts';
 import { makeWorld, RESET, type World, type WorldOptions } from '../support/world.ts';
 
@@ -220,5 +220,60 @@ describe('while something is away', () => {
     const decision = { changes: [], facts: [], effects: [] };
     standIn(decision, state, { mono: 0, wall: 0 });
     assert.deepEqual(decision.changes, []);
+  });
+});
+
+describe('another mode allows the GPU again', () => {
+  const placed = (mode: 'cpu' | 'auto' | 'gpu', more: Partial<Model> = {}) =>
+    policy([model('chat', { profiles: { gpu, cpu: profile('chat', 'cpu') }, mode, ...more })], { failover });
+  const configure = (world: World, next: Policy) =>
+    world.submit({ type: 'configured', policy: next, why: 'settings' });
+
+  function onCpu(more: Partial<Model> = {}): World {
+    const world = makeWorld({ policy: placed('cpu', more) });
+    comeBack(world);
+    standsIn(world);
+    return world;
+  }
+
+  test('and the model is always loaded: it is loaded there', () => {
+    const world = onCpu({ keepLoaded: true });
+    configure(world, placed('auto', { keepLoaded: true }));
+    assert.deepEqual(world.placements(), ['gpu']);
+  });
+
+  test('and nobody needs the model: the next request loads it there', () => {
+    const world = onCpu();
+    configure(world, placed('auto'));
+    assert.deepEqual(world.placements(), []);
+    assert.equal(world.facts.findLast(({ type }) => type === 'model_unloading')?.why, 'mode');
+    assert.equal(world.grantOf(world.request())?.placement, 'gpu');
+  });
+
+  test('and a request is answered on the CPU: it is to its end', () => {
+    const world = onCpu();
+    const running = world.request();
+    configure(world, placed('auto'));
+    const next = world.request();
+    assert.equal(world.grantOf(running)?.placement, 'cpu');
+    assert.equal(world.grantOf(next)?.placement, 'gpu');
+    world.end(running);
+    assert.deepEqual(world.placements(), ['gpu']);
+  });
+
+  test('and the GPU is out of service: the model stays until it is back', () => {
+    const world = home();
+    comeBack(world);
+    world.end(world.request(), RESET);
+    configure(world, placed('cpu'));
+    standsIn(world);
+    configure(world, placed('auto'));
+    assert.deepEqual(world.placements(), ['cpu']);
+  });
+
+  test('not another mode, but another value: the model stays', () => {
+    const world = onCpu();
+    configure(world, placed('cpu', { idleUnloadMs: 1 }));
+    assert.deepEqual(world.placements(), ['cpu']);
   });
 });
