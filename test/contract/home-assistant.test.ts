@@ -37,6 +37,7 @@ const context: DiscoveryContext = {
 const twoModels = [modelView(), modelView({ name: 'tiny', displayName: 'Tiny 1B', mode: 'cpu' })];
 const home = scriptedHome();
 home.show({ models: twoModels, lastFailover: null });
+const devices = announcements(homeView({ models: twoModels }), context);
 
 const event = 'event.llamastead_home_backend_event';
 const automation = {
@@ -44,6 +45,9 @@ const automation = {
   alias: 'Failover alert',
   use_blueprint: { path: 'llamastead/failover_alert.yaml', input: { backend_event: event } },
 };
+
+/** Events of those that are told and start the automation: one failover, then each chosen type once. */
+const CHOSEN = 4;
 
 let bench: Bench;
 let broker: Broker;
@@ -77,6 +81,11 @@ const where = () => ({ host: new URL(broker.url).hostname, port: broker.port });
 const becomes = (entity: string, state: string) =>
   assistant.api.until(`${entity} becomes ${state}`, () => assistant.api.state(entity)?.state === state);
 const ran = () => assistant.api.state('automation.failover_alert')?.attributes;
+/** Each entity comes by itself; one is there when Home Assistant can say something of it. */
+const isThere = (component: Component) => {
+  const state = assistant.api.state(component.default_entity_id)?.state;
+  return state !== undefined && state !== 'unavailable';
+};
 /** Waits until the scripted home was asked for something. */
 const asked = until;
 const notifications = async () =>
@@ -121,9 +130,13 @@ describe('Home Assistant', { timeout: 2 * BUILDING.timeout }, () => {
   it('is set up with its own settings, MQTT 5 among them', async () => {
     await connectToBroker(assistant.api, { ...where(), ...account });
     await becomes('sensor.llamastead_home_status', 'ready');
+    const components = devices.flatMap(({ document }) => Object.values(document.components) as Component[]);
+    for (const component of components.filter((one) => one.enabled_by_default !== false)) {
+      await assistant.api.until(`${component.default_entity_id} is there`, () => isThere(component));
+    }
   });
 
-  for (const device of announcements(homeView({ models: twoModels }), context)) {
+  for (const device of devices) {
     it(`has every entity of ${device.document.device.name}, as it was announced`, async () => {
       const registry = (await assistant.api.command('config/entity_registry/list')) as Record<
         string,
@@ -154,21 +167,20 @@ describe('Home Assistant', { timeout: 2 * BUILDING.timeout }, () => {
     });
   }
 
-  it('shows states and measurements as they are', () => {
-    const shown = (entity: string) => assistant.api.state(`${entity}`)?.state;
-    assert.equal(shown('sensor.llamastead_home_active_backend'), 'gpu');
-    assert.equal(shown('binary_sensor.llamastead_home_failover_active'), 'off');
-    assert.equal(shown('select.llamastead_home_backend_mode'), 'unknown');
-    assert.equal(shown('select.llamastead_home_tiny_backend_mode'), 'cpu');
-    assert.equal(shown('switch.llamastead_home_keep_loaded'), 'off');
-    assert.equal(shown('number.llamastead_home_chat_idle_unload'), '10');
-    assert.equal(shown('number.llamastead_home_ram_budget'), '14');
-    assert.equal(shown('sensor.llamastead_home_llm_memory'), '1.5');
-    assert.equal(shown('sensor.llamastead_home_host_memory_available'), '9');
-    assert.equal(shown('sensor.llamastead_home_requests'), '12');
-    assert.equal(shown('sensor.llamastead_home_failovers'), '2');
-    assert.equal(shown('sensor.llamastead_home_last_failover'), 'unknown');
-    assert.equal(shown('binary_sensor.llamastead_home_connection'), 'on');
+  it('shows states and measurements as they are', async () => {
+    await becomes('sensor.llamastead_home_active_backend', 'gpu');
+    await becomes('binary_sensor.llamastead_home_failover_active', 'off');
+    await becomes('select.llamastead_home_backend_mode', 'unknown');
+    await becomes('select.llamastead_home_tiny_backend_mode', 'cpu');
+    await becomes('switch.llamastead_home_keep_loaded', 'off');
+    await becomes('number.llamastead_home_chat_idle_unload', '10');
+    await becomes('number.llamastead_home_ram_budget', '14');
+    await becomes('sensor.llamastead_home_llm_memory', '1.5');
+    await becomes('sensor.llamastead_home_host_memory_available', '9');
+    await becomes('sensor.llamastead_home_requests', '12');
+    await becomes('sensor.llamastead_home_failovers', '2');
+    await becomes('sensor.llamastead_home_last_failover', 'unknown');
+    await becomes('binary_sensor.llamastead_home_connection', 'on');
   });
 
   it('has one device for the home and one for each model below it', async () => {
@@ -239,6 +251,8 @@ describe('Home Assistant', { timeout: 2 * BUILDING.timeout }, () => {
     assert.equal(shown.attributes['requestId'], 'r-1');
     assert.equal(shown.attributes['seq'], 1);
     await assistant.api.until('the automation ran', () => ran()?.['last_triggered']);
+    // It is triggered before it tells.
+    await until(async () => (await notifications()).length > 0);
     const [note] = await notifications();
     assert.equal(note?.title, 'Llamastead: moved to the CPU');
     assert.equal(
@@ -255,15 +269,13 @@ describe('Home Assistant', { timeout: 2 * BUILDING.timeout }, () => {
       'the last event',
       () => assistant.api.state(event)?.attributes['event_type'] === 'recovered',
     );
-    await assistant.api.until('the automation is done', () => ran()?.['current'] === 0);
-    const traces = (await assistant.api.command('trace/list', { domain: 'automation' })) as Record<
-      string,
-      unknown
-    >[];
-    assert.deepEqual(
-      traces.map((trace) => trace['script_execution']),
-      Array(4).fill('finished'),
-    );
+    const runs = async () => {
+      const traces = await assistant.api.command('trace/list', { domain: 'automation' });
+      return (traces as Record<string, unknown>[]).map((trace) => trace['script_execution']);
+    };
+    // The last event runs it too, a little later.
+    await until(async () => (await runs()).filter((how) => how === 'finished').length >= CHOSEN);
+    assert.deepEqual(await runs(), Array(CHOSEN).fill('finished'));
   });
 
   it('shows all entities again after its own restart, and fires no event again', async () => {
@@ -271,8 +283,11 @@ describe('Home Assistant', { timeout: 2 * BUILDING.timeout }, () => {
     await assistant.restart();
     await becomes('binary_sensor.llamastead_home_chat_failover_active', 'on');
     await becomes('number.llamastead_home_chat_idle_unload', '10');
-    const after = assistant.api.state(event);
-    assert.deepEqual([after?.state, after?.attributes['seq']], [before?.state, before?.attributes['seq']]);
+    const after = await assistant.api.until('the event is there', () => {
+      const state = assistant.api.state(event);
+      return state?.state !== 'unavailable' && state;
+    });
+    assert.deepEqual([after.state, after.attributes['seq']], [before?.state, before?.attributes['seq']]);
   });
 
   it('loses the entities of a model that is removed', async () => {
@@ -281,14 +296,13 @@ describe('Home Assistant', { timeout: 2 * BUILDING.timeout }, () => {
       'the model is gone',
       () => assistant.api.state('sensor.llamastead_home_tiny_status') === undefined,
     );
-    const registry = (await assistant.api.command('config/entity_registry/list')) as Record<
-      string,
-      unknown
-    >[];
-    assert.deepEqual(
-      registry.filter((entry) => String(entry['unique_id']).includes('_model_tiny_')),
-      [],
-    );
+    // One after the other.
+    await until(async () => {
+      const registry = await assistant.api.command('config/entity_registry/list');
+      return !(registry as Record<string, unknown>[]).some((entry) =>
+        String(entry['unique_id']).includes('_model_tiny_'),
+      );
+    });
   });
 
   it('sees the home go and come back', async () => {
@@ -314,7 +328,8 @@ describe('Home Assistant', { timeout: 2 * BUILDING.timeout }, () => {
       /^homeassistant\.(components\.(mqtt|sensor|event|number|select|automation)|helpers\.template)/;
     const warned = (await assistant.api.command('system_log/list')) as { name: string; message: unknown }[];
     assert.deepEqual(
-      warned.filter((entry) => loggers.test(entry.name)),
+      // That a busy machine takes its time is no fault of a document.
+      warned.filter((entry) => loggers.test(entry.name) && !/ taking over /.test(String(entry.message))),
       [],
     );
     const { issues } = (await assistant.api.command('repairs/list_issues')) as {

@@ -14,13 +14,13 @@ export interface HomeAssistantApi {
   service(name: string, entity: string, data?: Record<string, unknown>): Promise<void>;
   /** The newest state of an entity; undefined where there is none. */
   state(entity: string): State | undefined;
-  /** Resolves at once or at the change of any state that makes it true; rejects after 30 s, saying `what`. */
+  /** Resolves at once or at the change of any state that makes it true; rejects after two minutes, saying `what`. */
   until<T>(what: string, check: () => T | undefined | false): Promise<T>;
   close(): void;
 }
 
-/** Milliseconds that a change may take to arrive. */
-const PATIENCE = 30_000;
+/** Milliseconds that a change may take to arrive on a busy machine. */
+const PATIENCE = 120_000;
 
 type Message = Readonly<Record<string, unknown>>;
 

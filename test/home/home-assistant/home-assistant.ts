@@ -53,7 +53,7 @@ export interface BrokerAccount {
 
 const PORT = 8123;
 /** Milliseconds; it takes about 3 s on an idle machine. */
-const START_TIMEOUT = 120_000;
+const START_TIMEOUT = 300_000;
 
 /** The image, built at its first use. */
 export function ensureHomeAssistantImage(
@@ -88,7 +88,7 @@ export async function startHomeAssistant(options: HomeAssistantOptions): Promise
     },
     async restart() {
       home.api.close();
-      await docker.run(['restart', '--time', '30', name]);
+      await docker.run(['restart', '--time', '120', name]);
       Object.assign(home, await whenRunning(options, token));
     },
     async remove() {
