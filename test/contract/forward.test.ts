@@ -288,6 +288,7 @@ test('an address that swallows connections is refused within the connect deadlin
   await servers.remove(victim);
   let refusedAt = Number.POSITIVE_INFINITY;
   const bench = await home([victim, cpu], {
+    settings: { connectMs: 250 },
     onFailure: () => {
       refusedAt = performance.now();
       return toCpu;

@@ -16,7 +16,7 @@ import { GIB, GPU, host, model, need, policy, profile } from './model.ts';
 
 const SETTINGS = {
   bodyLimit: 1_000_000,
-  connectMs: 250,
+  connectMs: 60_000,
   stallMs: 60_000,
   silenceMs: 30_000,
   firstToken: 'auto',

@@ -57,7 +57,9 @@ export function openLane(options: LaneOptions): Lane {
   let sink: LaneSink | null = null;
   let waiting: { readonly path: string; readonly body: Buffer } | null = null;
 
-  const deadline = setTimeout(() => socket.destroy(), options.connectMs);
+  // Where we are late ourselves, that it is connected may not be read yet.
+  const giveUp = () => void (connected || socket.destroy());
+  const deadline = setTimeout(() => setImmediate(giveUp), options.connectMs);
   socket.once('connect', () => {
     clearTimeout(deadline);
     connected = true;
