@@ -39,6 +39,8 @@ export function startAhead(out: Decision, state: State, now: Now): void {
     const request = state.requests.get(id);
     const model = state.policy?.models.get(request?.model ?? '');
     if (request === undefined || model === undefined || hasOnCpu(state, model.name)) continue;
+    // The mode may have changed since.
+    if (!allowedPlacements(model).includes('cpu')) continue;
     const outage = state.models.get(model.name)?.outages.get('cpu');
     if (breaker(outage, now.mono) !== 'closed') continue;
     // Where there is no room, the failure itself may make some: then it is decided anew.

@@ -223,6 +223,20 @@ describe('an answer that is slow to begin', () => {
     assert.deepEqual(chatPlacements(never.world), ['gpu']);
   });
 
+  test('starts nothing any more where the mode forbids it meanwhile', () => {
+    for (const mode of ['gpu', 'off'] as const) {
+      const { world } = home('cold', {}, { holdStarts: true });
+      const id = world.request();
+      world.finishStart();
+      world.submit({ type: 'request_slow', request: id });
+      world.finishStart();
+      assert.deepEqual(chatPlacements(world), ['gpu', 'cpu']);
+      const changed = policy([standing('cold', { mode }), model('other')]);
+      world.submit({ type: 'configured', policy: changed, why: 'settings' });
+      assert.deepEqual([chatPlacements(world), cpuStarts(world)], [['gpu'], 1], mode);
+    }
+  });
+
   test('takes no memory for it, and does not try again and again', () => {
     const needOf = ({ gpu }: Profile) => need(gpu === null ? 20 * GIB : GIB, gpu === null ? 0 : GIB);
     const { world } = home('cold', {}, { needOf });

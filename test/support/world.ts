@@ -82,6 +82,9 @@ export interface World {
 }
 
 export const COMPLETED: Outcome = { kind: 'completed' };
+/** Effects of a world that goes round and round. */
+const RESTLESS = 50_000;
+
 export const RESET: Outcome = {
   kind: 'failed',
   failure: { kind: 'reset', reused: false },
@@ -122,6 +125,7 @@ export function makeWorld(options: WorldOptions): World {
   };
   const record = (effect: Effect): void => {
     effects.push(effect);
+    if (effects.length > RESTLESS) throw new Error(`no rest: ${JSON.stringify(effects.slice(-4))}`);
   };
 
   const loop: Loop = makeLoop({
