@@ -20,8 +20,8 @@ before(async () => {
       { name: 'absent', kind: 'nvidia' },
       { name: 'gone', kind: 'vulkan', memory: 'shared', devices: ['Vulkan7'] },
     ],
-    // Long enough to do something to an instance before; the head of an answer tells where it came from.
-    failover: { returnAfter: '60s', firstToken: '15s', streamKeepalive: '60s' },
+    // Long enough to do something to an instance before.
+    failover: { returnAfter: '60s', firstToken: '15s' },
     models: {
       tiny: shared,
       'too-big': {

@@ -11,8 +11,8 @@ let home: Controller;
 before(async () => {
   const shared = { file: 'tiny.gguf', context: 1024, parallel: 1 };
   home = await startController('e2e-standby', {
-    // In half of it a CPU starts on a busy machine; the head of an answer tells where it came from.
-    failover: { returnAfter: '60s', firstToken: '20s', streamKeepalive: '60s' },
+    // In half of it a CPU starts on a busy machine.
+    failover: { returnAfter: '60s', firstToken: '20s' },
     models: {
       warm: { ...shared, cpu: { standby: 'warm' } },
       cached: { ...shared, cpu: { standby: 'cached' } },

@@ -17,6 +17,8 @@ import { type Following, follow } from './events.ts';
 
 /** What it logs when it can be asked; it may come in two parts. */
 const READY = 'Llamastead is ready';
+/** A head that waits for the first text tells where it came from, also on a busy machine. */
+const FAILOVER = { returnAfter: '2s', streamKeepalive: '60s' };
 const INSTANCES = ['--filter', 'label=io.llamastead.role=instance'];
 
 export interface Controller {
@@ -53,7 +55,7 @@ export interface Controller {
 }
 
 /**
- * @param config a test's own values, laid over the bench's
+ * @param config a test's own values, laid over the bench's; each of `failover` by itself
  * @param on the bench, or another engine with its images and models
  */
 export async function startController(
@@ -67,8 +69,10 @@ export async function startController(
   const url = `http://127.0.0.1:${port}`;
   const file = join(folder, 'llamastead.yaml');
   const base = benchConfig(bench, name, folder, { port: port ?? 0, mqttPort: mqttPort ?? 0 });
-  const write = (over: Record<string, unknown>) =>
-    writeFile(file, stringify({ ...base, ...over }, { aliasDuplicateObjects: false }));
+  const write = (over: Record<string, unknown>) => {
+    const failover = { ...FAILOVER, ...(over['failover'] as object | undefined) };
+    return writeFile(file, stringify({ ...base, ...over, failover }, { aliasDuplicateObjects: false }));
+  };
   await write(config);
   let child: ChildProcess | null = null;
   let following: Following | null = null;
@@ -174,7 +178,6 @@ function benchConfig(
     images: { cpu: bench.images.cpu, vulkan: bench.images.vulkan },
     gpus: [{ name: 'bench', kind: 'vulkan', memory: 'shared', env: { GGML_VK_VISIBLE_DEVICES: '0' } }],
     mqtt: { instance: name, embedded: { on: true, host: '127.0.0.1', port: mqttPort } },
-    failover: { returnAfter: '2s' },
     log: { level: 'info' },
   };
 }
