@@ -19,7 +19,7 @@ export interface ExecutorParts {
   readonly waiters: Waiters;
   readonly containers: Pick<Containers, 'start' | 'adopt' | 'examine' | 'remove' | 'removeContainer'>;
   readonly host: Host;
-  readonly devices: Pick<DeviceMemory, 'used'>;
+  readonly devices: DeviceMemory;
   readonly readAhead: ReadAhead;
   readonly estimator: Estimator;
   /** Ends our connections to an instance; its requests see a reset. */
@@ -130,7 +130,7 @@ async function removeInstance(
   const orNothing = <T>(what: string, work: () => Promise<T>) =>
     unlessBroken<T | null>(parts, what, work, () => null);
   parts.closeConnections(instance);
-  const before = device === 0 ? null : await orNothing('read the cards', devices.used);
+  const before = device === 0 ? {} : ((await orNothing('read the cards', devices.cards)) ?? {});
   const evidence = examine ? await orNothing('examine', () => containers.examine(instance)) : null;
   if (evidence !== null) submit({ type: 'instance_exited', instance, evidence });
   const ran = evidence?.running ?? true;

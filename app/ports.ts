@@ -85,6 +85,8 @@ export interface Containers {
   others(): Promise<readonly OtherContainer[]>;
   /** Working memory of every running container that is not ours, summed (bytes); null where it cannot be read. */
   servicesMemory(): Promise<number | null>;
+  /** Cards that only a container of ours can ask. */
+  readonly devices: readonly DeviceMemory[];
   /** Stops following; with `holders` the holder containers are removed as well. */
   close(options: { holders: boolean }): Promise<void>;
 }
@@ -94,10 +96,10 @@ export interface Host {
 }
 
 export interface DeviceMemory {
-  /** By PCI address, of all graphics cards that tell it. */
+  /** By PCI address, of all graphics cards that tell it: what is known at once, of the last seconds. */
   cards(): Promise<HostMemory['cards']>;
-  /** Bytes in use on all of them; null: none tells. */
-  used(): Promise<number | null>;
+  /** Read after this call; one that tells nothing for 3 s is not among them. */
+  fresh(): Promise<HostMemory['cards']>;
 }
 
 /** Memory that a profile will take. Rejects with AppError `model_unreadable` whose details hold a Problem. */

@@ -1,7 +1,6 @@
 /** The composition: makes the parts, connects them around the loop, and ends them in the right order. */
 
 import { availableParallelism } from 'node:os';
-import { deviceMemory } from './adapters/host/device-memory.ts';
 import { detectGpus } from './adapters/host/gpus.ts';
 import { lanAddress } from './adapters/host/lan-address.ts';
 import { host as hostMemory } from './adapters/host/memory.ts';
@@ -16,6 +15,7 @@ import { makeGate } from './gate.ts';
 import type { Log } from './log.ts';
 import { type Loop, makeLoop } from './loop.ts';
 import type { Clock } from './ports.ts';
+import { allCards } from './serve/all-cards.ts';
 import { drillEdge } from './serve/drills.ts';
 import { engineContainers, openEngines, refuseSecondController } from './serve/engines.ts';
 import { folderParts } from './serve/files.ts';
@@ -81,7 +81,8 @@ export async function serve(parts: ServeParts): Promise<Service> {
   const waiters = makeWaiters();
   const folder = folderParts(config.paths.models, log);
   const memory = hostMemory();
-  const host = watchedHost({ host: memory, devices: deviceMemory(), containers, clock });
+  const devices = allCards(containers);
+  const host = watchedHost({ host: memory, devices, containers, clock });
   let newest = events.seq;
   let closeConnections: (instance: InstanceId) => void = () => {};
   let lookForGpus: () => void = () => {};
@@ -100,7 +101,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
       waiters,
       containers,
       host,
-      devices: deviceMemory(),
+      devices,
       ...folder,
       closeConnections: (instance) => closeConnections(instance),
       lookForGpus: () => lookForGpus(),

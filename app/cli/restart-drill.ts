@@ -9,7 +9,8 @@ import type { DrillCheck, DrillReport } from '../core/drill-report.ts';
 import { AppError } from '../errors.ts';
 import { drillBody } from '../inspect/drill/bodies.ts';
 import { drillClient, type SeenByClient, type Send } from '../inspect/drill/client.ts';
-import { pause, within } from '../inspect/drill/until.ts';
+import { pause } from '../inspect/drill/until.ts';
+import { within } from '../within.ts';
 import { askAdmin } from './ask.ts';
 import type { Controller, DrillWorld } from './drill.ts';
 

@@ -18,6 +18,7 @@ export const PROBLEM_CODES = [
   'gpu_driver_missing',
   'gpu_not_used',
   'gpu_memory_held',
+  'gpu_memory_unread',
   'gpu_unknown',
   'holder_failed',
   'image_missing',

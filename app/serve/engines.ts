@@ -31,6 +31,7 @@ export function engineContainers(
         holder: images.cpu,
         all: Object.values(images),
         used: (engine) => imagesOf(latest.policy(), engine),
+        cards: (engine) => (hasNvidia(latest.policy(), engine) ? images.cuda : null),
       };
     },
     models: { here: config.paths.models, onHost: config.paths.modelsOnHost },
@@ -63,6 +64,12 @@ export async function openEngines(
 function imagesOf(policy: Policy | null, engine: string): string[] {
   const profiles = [...(policy?.models.values() ?? [])].flatMap(({ profiles }) => Object.values(profiles));
   return [...new Set(profiles.filter((one) => one.engine === engine).map(({ image }) => image))];
+}
+
+/** A card with memory of its own; any other's is the host's. */
+function hasNvidia(policy: Policy | null, engine: string): boolean {
+  const gpus = policy?.gpus ?? [];
+  return gpus.some((gpu) => gpu.kind === 'nvidia' && gpu.engine === engine && gpu.memory === 'dedicated');
 }
 
 function engineSockets(config: Config): Readonly<Record<string, EngineConfig>> {

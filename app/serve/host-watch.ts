@@ -3,8 +3,8 @@
  * often, since Docker is slow to tell.
  */
 import type { HostMemory } from '../core/types.ts';
-import { within } from '../inspect/drill/until.ts';
 import type { Clock, Containers, DeviceMemory, Host } from '../ports.ts';
+import { within } from '../within.ts';
 
 /** Readings of the host between two readings of its services. */
 const SERVICES_EACH = 3;

@@ -18,10 +18,10 @@ import { benchModels } from './controller/settings.ts';
 import { engineStep, socketOf } from './engine.ts';
 import { baseImageStep } from './images/base.ts';
 import { composeImageStep } from './images/compose.ts';
-import { fragileLlamaImageStep } from './images/fragile-llama.ts';
 import { coldVulkanImageStep, cpuImageStep } from './images/llama.ts';
 import { nodeImageStep } from './images/node.ts';
 import { ensurePage } from './images/page.ts';
+import { fragileLlamaImageStep, nvidiaSmiImageStep } from './images/program.ts';
 import { selfImageStep } from './images/self.ts';
 import { warmVulkanImageStep } from './images/warm-shaders.ts';
 import type { Docker } from './lib/docker.ts';
@@ -91,6 +91,17 @@ export async function ensureFragileLlama(bench: Bench, progress: Progress = onTe
     const node = await runStep(nodeImageStep(bench.docker, bench.base), progress);
     return runStep(fragileLlamaImageStep(bench.docker, node), progress);
   });
+}
+
+/**
+ * A program that prints what nvidia-smi prints.
+ * @returns the image's name
+ * @throws StepFailure
+ */
+export async function ensureNvidiaSmi(bench: Bench, progress: Progress = onTerminal): Promise<string> {
+  return withLock(join(benchDir, 'lock'), () =>
+    runStep(nvidiaSmiImageStep(bench.docker, bench.base), progress),
+  );
 }
 
 /**

@@ -23,10 +23,10 @@ const PLAN: InstancePlan = {
 };
 
 type Parts = Partial<Pick<Containers, 'start' | 'adopt' | 'examine' | 'remove'> & Host> & {
-  readonly used?: DeviceMemory['used'];
+  readonly cards?: DeviceMemory['cards'];
 };
 
-function executors({ used = async () => null, sample = async () => host(1), ...containers }: Parts) {
+function executors({ cards = async () => ({}), sample = async () => host(1), ...containers }: Parts) {
   const told: Input[] = [];
   const logged: string[] = [];
   const ok = { ok: true, container: 'c', measured: { placement: null, ram: null, vram: null } } as const;
@@ -48,7 +48,7 @@ function executors({ used = async () => null, sample = async () => host(1), ...c
       ...containers,
     },
     host: { sample },
-    devices: { used },
+    devices: { cards, fresh: cards },
     readAhead: { read: async () => 0 },
     estimator: { need: async () => need(1) },
     closeConnections() {},
@@ -89,11 +89,11 @@ describe('a start that breaks', () => {
 describe('a removal ends', () => {
   const remove = { type: 'remove_instance', instance: 'i1', how: 'kill', examine: true, device: 1 } as const;
   const table: [string, Parts, string[]][] = [
-    ['though its cards cannot be read', { used: broken }, ['instance_exited', 'instance_removed']],
+    ['though its cards cannot be read', { cards: broken }, ['instance_exited', 'instance_removed']],
     ['though nothing can be examined', { examine: broken }, ['instance_removed']],
     ['as stuck where it breaks', { remove: broken }, ['instance_exited', 'instance_stuck']],
     ['as stuck where it breaks at once', { remove: throwing }, ['instance_exited', 'instance_stuck']],
-    ['whatever breaks', { used: throwing, examine: throwing, remove: throwing }, ['instance_stuck']],
+    ['whatever breaks', { cards: throwing, examine: throwing, remove: throwing }, ['instance_stuck']],
   ];
   for (const [what, parts, expected] of table) {
     test(what, async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HostMemory } from '../../app/core/types.ts';
+import { joinedCards } from '../../app/serve/all-cards.ts';
 import { watchedHost } from '../../app/serve/host-watch.ts';
 import { manualClock } from '../support/clock.ts';
 import { host } from '../support/model.ts';
@@ -39,4 +40,15 @@ test('cards whose files hang hold up no reading, and are asked once', async () =
   const reading = watched.sample();
   resolve(CARDS);
   assert.deepEqual((await reading).cards, CARDS);
+});
+
+test('the cards of all who tell of some are one reading', async () => {
+  const other = { '0000:01:00.0': { total: 4, used: 1 } };
+  const source = (cards: HostMemory['cards'], fresh = cards) => ({
+    cards: async () => cards,
+    fresh: async () => fresh,
+  });
+  const { cards, fresh } = joinedCards([source(CARDS), source(other, {})]);
+  assert.deepEqual(await cards(), { ...CARDS, ...other });
+  assert.deepEqual(await fresh(), CARDS);
 });

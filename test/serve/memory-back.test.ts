@@ -1,86 +1,98 @@
-/** When a card's memory counts as back: read from files as amdgpu has them, on a clock that the test moves. */
+/** When a card's memory counts as back, on a clock that the test moves. */
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { deviceMemory } from '../../app/adapters/host/device-memory.ts';
-import { memoryBack } from '../../app/memory-back.ts';
-import type { Clock } from '../../app/ports.ts';
+import type { HostMemory } from '../../app/core/types.ts';
+import { memoryBack, type Taken } from '../../app/memory-back.ts';
+import { manualClock } from '../support/clock.ts';
 
 const GIB = 1024 ** 3;
+const RADEON = '0000:03:00.0';
+const GEFORCE = '0000:01:00.0';
 
-/** A machine with an amdgpu card and one that tells nothing. */
-async function machine(t: { after(work: () => Promise<void>): void }) {
-  const sys = await mkdtemp(join(tmpdir(), 'llamastead-sys-'));
-  t.after(() => rm(sys, { recursive: true }));
-  const card = join(sys, 'bus/pci/devices/0000:03:00.0');
-  await mkdir(card, { recursive: true });
-  await mkdir(join(sys, 'bus/pci/devices/0000:00:1f.0'));
-  await writeFile(join(card, 'mem_info_vram_total'), `${8 * GIB}\n`);
-  return { sys, uses: (bytes: number) => writeFile(join(card, 'mem_info_vram_used'), `${bytes}\n`) };
-}
+type Cards = HostMemory['cards'];
 
-/** Time passes only by waiting; `each` happens at each wait. */
-function waitingClock(each: (mono: number) => Promise<void>): Clock {
-  let mono = 0;
-  return {
-    now: () => ({ mono, wall: mono }),
-    at(when, callback) {
-      mono = when;
-      void each(mono).then(callback);
-      return () => {};
-    },
-  };
-}
-
-test('it is back when three quarters of it are, and no sooner', async (t) => {
-  const { sys, uses } = await machine(t);
-  await uses(6 * GIB);
-  const devices = deviceMemory({ sys });
-  const before = await devices.used();
-  assert.equal(before, 6 * GIB);
-  let waits = 0;
-  const clock = waitingClock(async () => {
-    waits += 1;
-    await uses(waits < 3 ? 3 * GIB + 1 : 3 * GIB);
-  });
-  assert.equal(await memoryBack(devices, clock, { bytes: 4 * GIB, before, ran: true }), true);
-  assert.equal(waits, 3);
-});
-
-test('the wait is bounded', async (t) => {
-  const { sys, uses } = await machine(t);
-  await uses(6 * GIB);
-  const clock = waitingClock(async () => {});
-  const taken = { bytes: 4 * GIB, before: 6 * GIB, ran: true };
-  assert.equal(await memoryBack(deviceMemory({ sys }), clock, taken), false);
-  assert.equal(clock.now().mono, 5_000);
-});
-
-test('of one that had died, a steady reading is enough', async (t) => {
-  const { sys, uses } = await machine(t);
-  await uses(3 * GIB);
-  let waits = 0;
-  const clock = waitingClock(async () => {
-    waits += 1;
-    await uses(2 * GIB);
-  });
-  await uses(2.5 * GIB);
-  const taken = { bytes: 4 * GIB, before: 3 * GIB, ran: false };
-  assert.equal(await memoryBack(deviceMemory({ sys }), clock, taken), true);
-  assert.equal(waits, 2);
-});
-
-test('where no card tells, the end of the process counts', async (t) => {
-  const { sys } = await machine(t);
-  const devices = deviceMemory({ sys });
-  assert.equal(await devices.used(), null);
-  const clock = waitingClock(async () => {});
-  assert.equal(await memoryBack(devices, clock, { bytes: GIB, before: null, ran: true }), true);
-  assert.equal(
-    await memoryBack(deviceMemory({ sys: '/nowhere' }), clock, { bytes: 0, before: 1, ran: true }),
-    true,
+/** Cards of 8 GiB, by what they use. */
+function cards(used: Readonly<Record<string, number>>): Cards {
+  return Object.fromEntries(
+    Object.entries(used).map(([pci, bytes]) => [pci, { total: 8 * GIB, used: bytes }]),
   );
-  assert.equal(clock.now().mono, 0);
+}
+
+const one = (used: number): Cards => cards({ [RADEON]: used });
+const TAKEN: Taken = { bytes: 4 * GIB, before: one(6 * GIB), ran: true };
+
+/** One reading after another, the last one again and again; null: it never comes. */
+async function waits(taken: Partial<Taken>, readings: readonly (Cards | null)[]) {
+  const clock = manualClock();
+  const begun = clock.now().mono;
+  let looks = 0;
+  const fresh = (): Promise<Cards> => {
+    const reading = readings[Math.min(looks, readings.length - 1)] ?? null;
+    looks += 1;
+    return reading === null ? new Promise(() => {}) : Promise.resolve(reading);
+  };
+  const result = { back: null as boolean | null };
+  const done = memoryBack({ fresh }, clock, { ...TAKEN, ...taken }).then((back) => {
+    result.back = back;
+  });
+  for (let turn = 0; turn < 100 && result.back === null; turn++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (result.back === null) clock.advance(250);
+  }
+  assert.notEqual(result.back, null, 'it waits for ever');
+  await done;
+  return { back: result.back, looks, ms: clock.now().mono - begun, alarms: clock.alarms() };
+}
+
+test('it is back when three quarters of it are, and no sooner', async () => {
+  const { back, looks, ms } = await waits(
+    {},
+    [6, 3 + 1 / GIB, 3].map((gib) => one(gib * GIB)),
+  );
+  assert.deepEqual({ back, looks, ms }, { back: true, looks: 3, ms: 500 });
+});
+
+test('the wait is bounded, and leaves no alarm behind', async () => {
+  const { back, ms, alarms } = await waits({}, [one(6 * GIB)]);
+  assert.deepEqual({ back, ms, alarms }, { back: false, ms: 5_000, alarms: 0 });
+});
+
+test('a reading that does not come is waited for no longer', async () => {
+  const { back, ms, alarms } = await waits({}, [one(5 * GIB), null]);
+  assert.deepEqual({ back, ms, alarms }, { back: false, ms: 5_000, alarms: 0 });
+});
+
+test('of one that had died, a steady reading is enough', async () => {
+  const { back, looks } = await waits({ before: one(3 * GIB), ran: false }, [
+    one(2.5 * GIB),
+    one(2 * GIB),
+    one(2 * GIB),
+  ]);
+  assert.deepEqual({ back, looks }, { back: true, looks: 3 });
+});
+
+test('where less was in use than it was to take, a steady reading is enough', async () => {
+  const { back, looks } = await waits({ before: one(2 * GIB) }, [one(GIB), one(GIB)]);
+  assert.deepEqual({ back, looks }, { back: true, looks: 2 });
+});
+
+test('a card that tells no more is not taken for one that was freed', async () => {
+  const before = cards({ [RADEON]: GIB, [GEFORCE]: 6 * GIB });
+  const gone = one(GIB);
+  assert.equal((await waits({ before }, [gone])).back, false);
+  const freed = cards({ [RADEON]: GIB, [GEFORCE]: 2 * GIB });
+  assert.equal((await waits({ before }, [gone, freed])).back, true);
+  assert.equal((await waits({ before: cards({ [GEFORCE]: 6 * GIB }) }, [gone])).back, true, 'none tells');
+});
+
+test('a card that came meanwhile counts for nothing', async () => {
+  const [full, freed] = [6, 1].map((gib) => cards({ [RADEON]: gib * GIB, [GEFORCE]: 7 * GIB }));
+  const { back, looks } = await waits({}, [full ?? {}, freed ?? {}]);
+  assert.deepEqual({ back, looks }, { back: true, looks: 2 });
+});
+
+test('where no card tells, or nothing was taken, the end of the process counts', async () => {
+  for (const taken of [{ before: {} }, { bytes: 0 }]) {
+    assert.deepEqual(await waits(taken, [null]), { back: true, looks: 0, ms: 0, alarms: 0 });
+  }
 });

@@ -48,6 +48,8 @@ export interface DockerApi {
   tail(container: string, lines: number): Promise<Buffer>;
   /** The whole log, then what is added; ends with the container. */
   follow(container: string): Promise<Readable>;
+  /** What it prints from now on, kept nowhere; with a terminal plain text. Before its start: all of it. Ends with it. */
+  attach(container: string): Promise<Readable>;
   stats(container: string): Promise<StatsAnswer>;
   /** Resolves when it does not run (or is removed) or the time is over: whether it ended. */
   ended(container: string, condition: 'not-running' | 'removed', milliseconds: number): Promise<boolean>;
@@ -121,6 +123,10 @@ export function dockerApi(socket: string, clock: Clock, callLimit: number): Dock
     follow(container) {
       const options = { stdout: true, stderr: true, follow: true as const };
       return call(async (docker) => readable(await docker.getContainer(container).logs(options)));
+    },
+    attach(container) {
+      const options = { stream: true, stdout: true, stderr: true } as const;
+      return call(async (docker) => readable(await docker.getContainer(container).attach(options)));
     },
     async stats(container) {
       const options = { stream: false, 'one-shot': true } as const;

@@ -8,7 +8,8 @@ import { llamaEnv } from './llama-env.ts';
 import type { ModelsMount } from './models-mount.ts';
 import { MODELS_TARGET } from './models-mount.ts';
 import type { Owner } from './names.ts';
-import { holderName, LABELS, labelsFor } from './names.ts';
+import { holderName, LABELS, labelsFor, meterName } from './names.ts';
+import { SMI_COMMAND } from './nvidia-smi.ts';
 
 /** Above every service's default of 0: when the host runs out of memory, models go first (-1000 to 1000). */
 const OOM_SCORE = 500;
@@ -86,6 +87,48 @@ export function holderOptions(
       RestartPolicy: { Name: 'no' },
       SecurityOpt: ['no-new-privileges'],
       CapDrop: ['ALL'],
+    },
+  };
+}
+
+/** nvidia-smi takes some 30 MiB. */
+const METER_MEMORY = 128 * 1024 * 1024;
+const METER_THREADS = 32;
+
+/**
+ * nvidia-smi, which the NVIDIA container toolkit puts into any image; what it prints is read from the running container
+ * and written nowhere. A terminal has it print each line at once. What the
+ * image requires of the driver is not for this program.
+ */
+export function meterOptions(
+  owner: Owner,
+  image: string,
+  access: GpuAccess,
+  random: string,
+): ContainerCreateOptions {
+  const [program = '', ...args] = SMI_COMMAND;
+  return {
+    name: meterName(owner.home, random),
+    Image: image,
+    Entrypoint: [program],
+    Cmd: args,
+    Tty: true,
+    Env: ['NVIDIA_VISIBLE_DEVICES=all', 'NVIDIA_DRIVER_CAPABILITIES=utility', 'NVIDIA_DISABLE_REQUIRE=true'],
+    Labels: labelsFor(owner, 'probe'),
+    Healthcheck: NO_HEALTHCHECK,
+    HostConfig: {
+      Init: true,
+      NetworkMode: 'none',
+      Memory: METER_MEMORY,
+      MemorySwap: METER_MEMORY,
+      PidsLimit: METER_THREADS,
+      OomScoreAdj: OOM_SCORE,
+      CpuShares: CPU_SHARES,
+      LogConfig: { Type: 'none', Config: {} },
+      RestartPolicy: { Name: 'no' },
+      SecurityOpt: ['no-new-privileges'],
+      CapDrop: ['ALL'],
+      ...access,
     },
   };
 }

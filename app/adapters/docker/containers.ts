@@ -58,6 +58,7 @@ export function dockerContainers(options: DockerOptions): Containers {
     async others() {
       return (await Promise.all([...engines.values()].map((engine) => engine.others()))).flat();
     },
+    devices: [...engines.values()].flatMap(({ devices }) => devices),
     async servicesMemory() {
       const sums = await Promise.all([...engines.values()].map((engine) => engine.servicesMemory()));
       return sums.reduce<number | null>((sum, it) => (sum === null || it === null ? null : sum + it), 0);

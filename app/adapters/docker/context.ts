@@ -3,6 +3,7 @@
  */
 import type { Clock, ContainersInput } from '../../ports.ts';
 import type { DockerApi, EngineFacts } from './api.ts';
+import type { CardMeter } from './card-meter.ts';
 import type { Guarded } from './guarded.ts';
 import type { Holders } from './holder.ts';
 import type { MissingImages } from './images.ts';
@@ -22,6 +23,7 @@ export interface EngineContext {
   readonly holders: Holders;
   readonly images: MissingImages;
   readonly presence: Presence;
+  readonly meter: CardMeter;
   readonly clock: Clock;
   readonly log: Log;
   readonly timing: Timing;

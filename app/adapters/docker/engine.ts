@@ -7,9 +7,11 @@ import type { Containers, ContainersInput } from '../../ports.ts';
 import { adoptInstance } from './adopt.ts';
 import type { EngineFacts } from './api.ts';
 import { dockerApi } from './api.ts';
+import { cardMeter } from './card-meter.ts';
 import type { EngineContext } from './context.ts';
 import { examined } from './evidence.ts';
 import { following } from './following.ts';
+import { smiAccess } from './gpu-access.ts';
 import { guarded } from './guarded.ts';
 import { harm } from './harm.ts';
 import { holders } from './holder.ts';
@@ -74,6 +76,16 @@ export function engineContainers(
       report,
       changed: () => parts.imagesChanged(),
     }),
+    meter: cardMeter({
+      owner,
+      api,
+      change,
+      clock,
+      log,
+      report,
+      access: smiAccess(),
+      image: () => options.images().cards(engine),
+    }),
     holders: holders({ owner, image, api, change, log, network: plan, taken: present.keep }),
     facts: () => now().facts,
     modelsMount: () => {
@@ -117,9 +129,11 @@ export function engineContainers(
       await harm(context, container, how);
     },
     others: () => others(api, owner, self()),
+    devices: [{ cards: async () => context.meter.readings.recent(), fresh: context.meter.readings.fresh }],
     servicesMemory: () => servicesMemory(api, options.owner, self()),
     async close(how) {
       context.images.close();
+      await context.meter.close();
       await parts.close();
       present.close();
       if (how.holders && connected !== undefined) await context.holders.removeAll();

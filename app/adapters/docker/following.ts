@@ -78,6 +78,7 @@ export function following(
     if (told.has('leftovers_found')) await tellLeftovers();
     if (told.has('holder_failed')) await holderMade();
     await context.images.check();
+    context.meter.check();
   }
 
   /** No instance can start without it, so its failure is told now; each start tries again. */
@@ -135,6 +136,7 @@ export function following(
       if (!reached) report({ type: 'engine_reachable', engine: owner.engine });
       reached = true;
       back();
+      context.meter.connected();
       await observed();
     } catch (thrown) {
       stop();
@@ -178,7 +180,14 @@ export function following(
       report({ type: 'engine_unreachable', engine: owner.engine, problem });
     },
   });
-  return { ...followed, doubt, imagesChanged: () => void holderMade() };
+  return {
+    ...followed,
+    doubt,
+    imagesChanged() {
+      void holderMade();
+      context.meter.check();
+    },
+  };
 }
 
 /** Empty where there is no such file: then this process is in no container of a Linux engine. */

@@ -14,6 +14,11 @@ export interface GpuAccess {
 const RENDER_NODES = '/dev/dri';
 const AMD_COMPUTE = '/dev/kfd';
 
+/** All NVIDIA cards, for a program that only asks about them. */
+export function smiAccess(): GpuAccess {
+  return { DeviceRequests: [{ Driver: 'nvidia', Count: -1, Capabilities: [['gpu', 'utility']] }] };
+}
+
 export function gpuAccess(kind: GpuKind): GpuAccess {
   switch (kind) {
     case 'nvidia':

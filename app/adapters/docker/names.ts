@@ -45,6 +45,10 @@ export function holderName(home: string, random: string): string {
   return `llamastead-${slug(home)}-holder-${random}`;
 }
 
+export function meterName(home: string, random: string): string {
+  return `llamastead-${slug(home)}-nvidia-smi-${random}`;
+}
+
 /** The owner is in it, so that the network of a home whose state was lost is not in the way of the next. */
 export function networkName({ home, owner }: Pick<Owner, 'home' | 'owner'>): string {
   return `llamastead-${slug(home)}-${owner.slice(0, 8)}`;

@@ -63,6 +63,8 @@ export interface ConfiguredImages {
   readonly all: readonly string[];
   /** What the models of this machine do use on the engine. */
   used(engine: string): readonly string[];
+  /** Of which the reader of the engine's NVIDIA cards is made; null: it has none. */
+  cards(engine: string): string | null;
 }
 
 export interface DockerOptions {

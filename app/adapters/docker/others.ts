@@ -30,7 +30,8 @@ function other(found: InspectedContainer, engine: string): OtherContainer {
     startedAt: State.StartedAt ?? '',
     exitCode: State.ExitCode,
     oomKilled: State.OOMKilled ?? false,
-    gpus: gpusOf(found),
+    // The reader of the cards' memory, of whatever home, uses none.
+    gpus: found.Config.Labels[LABELS.role] === 'probe' ? [] : gpusOf(found),
     ofAnotherHome: found.Config.Labels[LABELS.owner] !== undefined,
   };
 }

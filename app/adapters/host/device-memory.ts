@@ -24,10 +24,7 @@ export function deviceMemory({ sys = '/sys' }: { readonly sys?: string } = {}): 
 
   return {
     cards,
-    async used() {
-      const told = Object.values(await cards());
-      return told.length === 0 ? null : told.reduce((sum, { used }) => sum + used, 0);
-    },
+    fresh: cards,
   };
 }
 

@@ -2,12 +2,13 @@
 import type { InstanceId } from '../../core/request.ts';
 import { instancesOf } from '../../core/state.ts';
 import { AppError } from '../../errors.ts';
+import { within } from '../../within.ts';
 import { drillBody } from './bodies.ts';
 import type { Sending } from './client.ts';
 import type { Drilled } from './drilled.ts';
 import type { RoundSeen } from './observed.ts';
 import type { DrillParts, Run } from './parts.ts';
-import { until, within } from './until.ts';
+import { until } from './until.ts';
 import { serving } from './watch.ts';
 
 /** Pieces of content after which a stream is in its middle. */

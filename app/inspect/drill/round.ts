@@ -1,12 +1,13 @@
 /** One round of a drill: prepares, sends, breaks, waits for the answers and for the way back. */
 import type { Fact } from '../../core/facts.ts';
+import { within } from '../../within.ts';
 import { drillBody } from './bodies.ts';
 import type { Sending } from './client.ts';
 import type { Drilled } from './drilled.ts';
 import { breakIt, prepareFault } from './faults.ts';
 import type { RoundSeen } from './observed.ts';
 import type { DrillParts, Run } from './parts.ts';
-import { pause, until, within } from './until.ts';
+import { pause, until } from './until.ts';
 import { serving, watchRound } from './watch.ts';
 
 /** Tokens of an answer that shall be found under way: of about this many seconds. */

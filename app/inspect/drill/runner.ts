@@ -5,6 +5,7 @@ import { instancesOf, isAwaited } from '../../core/state.ts';
 import type { Model } from '../../core/types.ts';
 import { AppError } from '../../errors.ts';
 import type { Drills, OtherContainer } from '../../ports/drills.ts';
+import { within } from '../../within.ts';
 import type { DrillArchive } from './archive.ts';
 import { compareOthers } from './bystanders.ts';
 import { type Drilled, drilledModel } from './drilled.ts';
@@ -15,7 +16,7 @@ import type { DrillParts, Ending, Run } from './parts.ts';
 import { mayBegin, notApplicable, readModel, readScenario, refused } from './preflight.ts';
 import { runRound } from './round.ts';
 import { MEASURED, SCENARIOS } from './scenarios.ts';
-import { until, within } from './until.ts';
+import { until } from './until.ts';
 import { warmUp } from './warm-up.ts';
 
 export function drillRunner(parts: DrillParts, archive: DrillArchive): Drills {

@@ -26,20 +26,3 @@ export function pause({ clock }: Pick<DrillParts, 'clock'>, ms: number): Promise
     clock.at(clock.now().mono + ms, resolve);
   });
 }
-
-/** The value, or null where it takes longer. */
-export async function within<T>(
-  { clock }: Pick<DrillParts, 'clock'>,
-  work: Promise<T>,
-  ms: number,
-): Promise<T | null> {
-  let disarm = (): void => {};
-  const late = new Promise<null>((resolve) => {
-    disarm = clock.at(clock.now().mono + ms, () => resolve(null));
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    disarm();
-  }
-}

@@ -103,6 +103,10 @@ export const koProblems: ProblemPhrases = {
     said: `${p.model} 모델을 ${p.of('gpu')} GPU에서 내렸지만 5초가 지나도 메모리가 돌아오지 않았습니다.`,
     fix: '다른 프로그램이 쓰고 있을 수 있습니다. GPU 메모리 부족으로 로드가 실패하면 그 프로그램을 끝내거나 호스트를 다시 시작해 주세요.',
   }),
+  gpu_memory_unread: (p) => ({
+    said: `NVIDIA 그래픽 카드의 메모리를 읽지 못합니다: ${p.of('detail')}`,
+    fix: `이렇게 확인해 보세요: docker run --rm --gpus all --entrypoint nvidia-smi ${p.of('image')}. Docker에 NVIDIA 드라이버가 없다고 나오면 호스트에 NVIDIA Container Toolkit을 설치하고 Docker를 다시 시작해 주세요.`,
+  }),
   no_placement: (p) => ({
     said: `${p.model} 모델은 이 기기에서 설정된 위치에 실행할 수 없습니다.`,
     fix: '모델의 placements를 바꾸거나 장치를 추가해 주세요.',

@@ -100,6 +100,10 @@ export const zhProblems: ProblemPhrases = {
     said: `${p.model} 已从 GPU ${p.of('gpu')} 卸载，但 5 秒后其显存仍未释放。`,
     fix: '可能被其他程序占用。若因显存不足而加载失败，请结束该程序，或重启主机以重置驱动。',
   }),
+  gpu_memory_unread: (p) => ({
+    said: `无法读取 NVIDIA 显卡的显存：${p.of('detail')}`,
+    fix: `可以这样检查：docker run --rm --gpus all --entrypoint nvidia-smi ${p.of('image')}。若 Docker 提示没有 NVIDIA 驱动，请在主机上安装 NVIDIA Container Toolkit 并重启 Docker。`,
+  }),
   no_placement: (p) => ({
     said: `${p.model} 无法在这台机器上按设定的位置运行。`,
     fix: '请更改模型的 placements，或添加设备。',

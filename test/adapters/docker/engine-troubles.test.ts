@@ -268,7 +268,7 @@ test('a missing image of an instance is a problem beside the failed start, gone 
 
 test('a missing image of a model is a problem before anybody asks for the model', async (t) => {
   const all = ['llama:cpu', 'llama:vulkan'];
-  const images = () => ({ holder: 'llama:cpu', all, used: () => all });
+  const images = () => ({ holder: 'llama:cpu', all, used: () => all, cards: () => null });
   const it = await bench(t, { images: ['llama:cpu'] }, { images, timing: { image: 5 } });
   await it.home.containers.open(it.home.reports.add);
   assert.equal((await it.home.reports.next('problem_seen')).problem.about, 'llama:vulkan');
@@ -278,7 +278,7 @@ test('a missing image of a model is a problem before anybody asks for the model'
 
 test('an image that the configuration names no more is missed no more, and the holder is made from the new one', async (t) => {
   let holder = 'llama:wrong';
-  const images = () => ({ holder, all: [holder], used: () => [] });
+  const images = () => ({ holder, all: [holder], used: () => [], cards: () => null });
   const it = await bench(t, {}, { images, timing: { image: 5 } });
   await it.home.containers.open(it.home.reports.add);
   assert.equal((await it.home.reports.next('problem_seen')).problem.about, 'llama:wrong');

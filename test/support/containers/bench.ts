@@ -49,7 +49,12 @@ export function homeOn(
   const quiet = { debug() {}, info() {}, warn() {} };
   const containers = dockerContainers({
     engines: { local: { socket: engine.socket } },
-    images: () => ({ holder: engine.images.cpu, all: Object.values(engine.images), used: () => [] }),
+    images: () => ({
+      holder: engine.images.cpu,
+      all: Object.values(engine.images),
+      used: () => [],
+      cards: () => null,
+    }),
     models: { here: engine.modelsFolder, onHost: 'auto' },
     network: 'auto',
     clock: systemClock,
