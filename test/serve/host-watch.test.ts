@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HostMemory } from '../../app/core/types.ts';
-import { joinedCards } from '../../app/serve/all-cards.ts';
 import { watchedHost } from '../../app/serve/host-watch.ts';
+import { joinedCards } from '../../app/serve/machine-memory.ts';
 import { manualClock } from '../support/clock.ts';
 import { host } from '../support/model.ts';
 
