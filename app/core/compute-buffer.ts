@@ -19,8 +19,9 @@ export function computeBytes(
 ): readonly { readonly device: string; readonly bytes: number }[] {
   const bytes =
     Math.max(layerBytes(shape, launch), outputBytes(shape, launch, task)) + answerBytes(shape, launch);
-  if (launch.gpuLayers === 0 || launch.devices.length === 0) return [{ device: 'host', bytes }];
-  const input = F32 * launch.microBatch * 4 * shape.embedding + maskBytes(shape, launch, F16);
+  if (launch.gpuLayers === 0) return [{ device: 'host', bytes }];
+  const widths = shape.encoder ? 5 : 4;
+  const input = F32 * launch.microBatch * widths * shape.embedding + maskBytes(shape, launch, F16);
   return [
     ...launch.devices.map((device) => ({ device, bytes })),
     { device: 'host', bytes: Math.max(input, launch.gpuLayers > shape.layers.length ? 0 : bytes) },
@@ -50,10 +51,13 @@ function maskBytes(shape: ModelShape, launch: Launch, width: number): number {
   return width * launch.microBatch * (cells.full + window);
 }
 
-/** Embedding and ranking compute the output of every token of a batch, a chat only of the last ones. */
+/**
+ * An embedding by a model that talks scores the vocabulary for every token of a batch; a chat only for the last
+ * ones, a ranking for none. An encoder has nothing to score it by.
+ */
 function outputBytes(shape: ModelShape, launch: Launch, task: Task): number {
-  if (task === 'chat') return 0;
-  const wide = F32 * launch.microBatch * (shape.vocabulary + 6 * shape.embedding);
+  if (task !== 'embedding' || shape.encoder) return 0;
+  const wide = F32 * launch.microBatch * (shape.vocabulary + 5 * shape.embedding);
   return wide + maskBytes(shape, launch, F16);
 }
 

@@ -20,6 +20,8 @@ export interface LayerShape {
 
 export interface ModelShape {
   readonly architecture: string;
+  /** It attends both ways: it keeps no cache and scores no vocabulary. */
+  readonly encoder: boolean;
   readonly layers: readonly LayerShape[];
   readonly embedding: number;
   /** F32 values a token that the widest feed-forward step holds at once; for the compute buffer. */
@@ -52,6 +54,7 @@ export function shapeOf(gguf: Gguf): ModelShape {
   };
   return {
     architecture,
+    encoder: ENCODERS.has(architecture),
     layers: Array.from({ length: layerCount }, (_, layer) => layerShape(reader, layer)),
     embedding: reader.embedding,
     feedForward: Math.max(3 * largest(meta, key('feed_forward_length')), expertWidth(reader)),

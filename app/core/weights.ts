@@ -24,7 +24,7 @@ const INPUT_TENSORS = /^(token_embd|token_embd_norm|token_types|position_embd|pe
  * Types that CPU builds rewrite at load, as measured on x86-64 (AVX-512). ARM rewrites Q5_K, Q6_K and Q8_0
  * too: there `weights` is smaller and `repack` larger by the same bytes.
  */
-const REPACKED = new Set(['Q4_0', 'Q4_K', 'Q2_K', 'IQ4_NL', 'MXFP4']);
+const REPACKED: ReadonlySet<string | undefined> = new Set(['Q4_0', 'Q4_K', 'Q2_K', 'IQ4_NL', 'MXFP4']);
 const REPACKED_ROWS = 8;
 
 /** The bytes of all tensors by where they lie. */
@@ -38,10 +38,9 @@ export function weightPlan(gguf: Gguf, shape: ModelShape, launch: Launch): Weigh
     else if (isRepacked(tensor, launch)) repack += tensor.bytes;
     else host += tensor.bytes;
   }
-  const tied = tiedOutput(gguf);
   const outputDevice = deviceOfLayer(shape.layers.length, shape.layers.length, launch);
-  if (tied > 0 && outputDevice !== 'host') {
-    devices.set(outputDevice, (devices.get(outputDevice) ?? 0) + tied);
+  if (outputDevice !== 'host') {
+    devices.set(outputDevice, (devices.get(outputDevice) ?? 0) + tiedOutput(gguf, shape));
   }
   return { host, repack, devices };
 }
@@ -52,9 +51,8 @@ export function weightPlan(gguf: Gguf, shape: ModelShape, launch: Launch): Weigh
  */
 export function deviceOfLayer(layer: number, layers: number, { gpuLayers, devices }: Launch): string {
   const first = Math.max(layers + 1 - gpuLayers, 0);
-  if (devices.length === 0 || layer < first) return 'host';
-  const onGpu = layers + 1 - first;
-  const index = Math.min(Math.floor(((layer - first) * devices.length) / onGpu), devices.length - 1);
+  if (layer < first) return 'host';
+  const index = Math.floor(((layer - first) * devices.length) / (layers + 1 - first));
   return devices[index] ?? 'host';
 }
 
@@ -64,9 +62,9 @@ function deviceOfTensor({ name }: GgufTensor, layers: number, launch: Launch): s
   return deviceOfLayer(layer === undefined ? layers : Number(layer), layers, launch);
 }
 
-/** A model without `output.weight` uses its token table as output: a GPU gets a copy of it. */
-function tiedOutput(gguf: Gguf): number {
-  if (gguf.tensors.some(({ name }) => name === 'output.weight')) return 0;
+/** A model without `output.weight` uses its token table as output: a GPU gets a copy of it. An encoder has none. */
+function tiedOutput(gguf: Gguf, { encoder }: ModelShape): number {
+  if (encoder || gguf.tensors.some(({ name }) => name === 'output.weight')) return 0;
   return gguf.tensors.find(({ name }) => name === 'token_embd.weight')?.bytes ?? 0;
 }
 
@@ -74,5 +72,5 @@ function tiedOutput(gguf: Gguf): number {
 function isRepacked({ name, type, dims }: GgufTensor, { repack, devices }: Launch): boolean {
   if (!repack || devices.length > 0) return false;
   const rows = dims[1] ?? 1;
-  return REPACKED.has(typeName(type) ?? '') && rows % REPACKED_ROWS === 0 && !INPUT_TENSORS.test(name);
+  return REPACKED.has(typeName(type)) && rows % REPACKED_ROWS === 0 && !INPUT_TENSORS.test(name);
 }

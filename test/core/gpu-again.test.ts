@@ -176,7 +176,7 @@ describe('a GPU that came', () => {
 
   test('is only for models that had none: what could be had before, and models that are new, wait for nothing', () => {
     const atHome = policy([model('chat')]);
-    const world = makeWorld({ policy: atHome });
+    const world = makeWorld({ policy: atHome, holdStarts: true });
     const about = { container: 'c', engine: 'local', model: 'chat', hash: 'chat-cpu', running: true };
     const containers = [{ ...about, placement: 'cpu' as const, instance: null }];
     world.submit({ type: 'containers_observed', engine: 'local', containers });
@@ -190,8 +190,10 @@ describe('a GPU that came', () => {
   test('is for what needs a GPU: a CPU that can be had now, and is preferred, is not put off', () => {
     const placements = ['cpu', 'gpu'] as const;
     const gpuOnly = model('chat', { placements, profiles: { gpu: profile('chat', 'gpu') } });
-    const world = makeWorld({ policy: policy([gpuOnly]) });
-    world.end(world.request());
+    const world = makeWorld({ policy: policy([gpuOnly]), holdStarts: true });
+    const request = world.request();
+    world.finishStart();
+    world.end(request);
     const found = policy([model('chat', { placements })]);
     world.submit({ type: 'configured', policy: found, why: 'scan', gpus: [{ ...GPU, name: 'second' }] });
     assert.deepEqual([...(world.loop.state.models.get('chat')?.outages.keys() ?? [])], []);

@@ -136,9 +136,15 @@ describe('a projector', () => {
     ],
     [
       'of the same precision is none the nearer',
-      'llava-Q8_0.gguf',
-      ['mmproj-minicpm-Q8_0.gguf', 'mmproj-llava-F16.gguf'],
+      'llava-Q4_K_M.gguf',
+      ['mmproj-minicpm-Q4_K_M.gguf', 'mmproj-llava-F16.gguf'],
       'mmproj-llava-F16.gguf',
+    ],
+    [
+      'of the same half precision is none the nearer',
+      'llava-F16.gguf',
+      ['mmproj-a-F16.gguf', 'mmproj-llava-Q8_0.gguf'],
+      'mmproj-llava-Q8_0.gguf',
     ],
     [
       'of another size of the same family is not the nearer for its precision',

@@ -96,6 +96,7 @@ const HEADS = { block_count: 1, embedding_length: 4096, 'attention.head_count': 
 test('a file that says nothing has nothing', () => {
   assert.deepEqual(shapeOf({ metadata: new Map(), tensors: [], size: 0 }), {
     architecture: 'unknown',
+    encoder: false,
     layers: [],
     embedding: 0,
     feedForward: 0,
@@ -110,6 +111,7 @@ test('an 8B’s dimensions are those of its file', () => {
   const { layers, ...others } = shape({});
   assert.deepEqual(others, {
     architecture: 'llama',
+    encoder: false,
     embedding: 4096,
     feedForward: 3 * 14336,
     vocabulary: 512,

@@ -6,27 +6,39 @@ import { checkpointBytes } from '../../app/core/kv-cache.ts';
 import { launchOf } from '../../app/core/launch.ts';
 import { shapeOf } from '../../app/core/model-shape.ts';
 import { needOf } from '../../app/core/need.ts';
-import type { Gpu, Need, NeedPart, Placement } from '../../app/core/types.ts';
-import { EIGHT_B, F16, modelSpec, SHAPES, type Shape, type ShapeName } from '../support/gguf-shapes.ts';
+import type { Need, NeedPart, Placement, Task } from '../../app/core/types.ts';
+import {
+  BERT_LARGE,
+  EIGHT_B,
+  F16,
+  modelSpec,
+  SHAPES,
+  type Shape,
+  type ShapeName,
+} from '../support/gguf-shapes.ts';
+import { bytesOf, MIB, needFor } from '../support/needs.ts';
 import { parsed } from '../support/parsed-gguf.ts';
-import { profileOf, VULKAN } from '../support/profiles.ts';
+import { profileOf } from '../support/profiles.ts';
 import { fc } from '../support/property.ts';
 
-const MIB = 1024 * 1024;
-
-type Sizes = Partial<Record<NeedPart['what'], number>>;
+type Sizes = Partial<Record<NeedPart['what'] | 'output', number>>;
+interface Measured {
+  readonly placement: Placement;
+  readonly task?: Task;
+  readonly context: number;
+  readonly parallel: number;
+  readonly env: Record<string, string>;
+  /** MiB. */
+  readonly host: Sizes;
+  readonly device?: Sizes;
+}
 interface Recorded {
-  readonly cases: readonly {
+  readonly cases: readonly (Measured & {
     readonly shape: ShapeName;
     readonly layers?: number;
     readonly vocabulary?: number;
-    readonly placement: Placement;
-    readonly context: number;
-    readonly parallel: number;
-    readonly env: Record<string, string>;
-    readonly host: Sizes;
-    readonly device?: Sizes;
-  }[];
+  })[];
+  readonly encoder: { readonly cases: readonly Measured[] };
   readonly fit: {
     readonly cases: readonly {
       readonly shape: ShapeName;
@@ -48,16 +60,6 @@ const recorded: Recorded = JSON.parse(
 
 const SMALL: Shape = { ...EIGHT_B, layers: 4, vocabulary: 4096 };
 
-function needFor(shape: Shape, change: Parameters<typeof profileOf>[0] = {}): Need {
-  return needOf({ gguf: parsed(modelSpec(shape)), projector: null, profile: profileOf(change) });
-}
-
-function bytesOf(need: Need, device: string, what: NeedPart['what']): number {
-  return need.parts
-    .filter((part) => part.device === device && part.what === what)
-    .reduce((total, { bytes }) => total + bytes, 0);
-}
-
 function typeNumber(name: string): number {
   for (let type = 0; type < 64; type += 1) if (typeName(type) === name) return type;
   throw new Error(`no type ${name}`);
@@ -71,19 +73,37 @@ test('the KV cache of 32 layers of 8 heads of 128 at 8192 tokens is 1024, 544 an
   assert.deepEqual(sizes, [1024, 544, 288]);
 });
 
-for (const { shape, layers, vocabulary, placement, context, parallel, env, host, device } of recorded.cases) {
+for (const {
+  shape,
+  layers,
+  vocabulary,
+  placement,
+  task,
+  context,
+  parallel,
+  env,
+  host,
+  device,
+} of recorded.cases) {
   const words = [
     shape,
     layers && `of ${layers} layers`,
     placement,
+    task,
     `${parallel} x ${context}`,
     JSON.stringify(env),
   ];
   test(`agrees with llama-server: ${words.filter(Boolean).join(' ')}`, () => {
     const cut = { ...SHAPES[shape], ...(layers && { layers }), ...(vocabulary && { vocabulary }) };
-    const need = needFor(cut, { placement, context, parallel, env });
-    for (const [where, sizes] of [['host', host] as const, ['Vulkan0', device ?? {}] as const]) {
-      for (const [what, size] of Object.entries(sizes)) agrees(need, where, what as NeedPart['what'], size);
+    const need = needFor(cut, { placement, context, parallel, env, ...(task && { task }) });
+    for (const [where, { output = 0, ...sizes }] of [
+      ['host', host] as const,
+      ['Vulkan0', device ?? {}] as const,
+    ]) {
+      for (const [part, size] of Object.entries(sizes)) {
+        const what = part as NeedPart['what'];
+        agrees(need, where, what, what === 'compute' ? size + output : size);
+      }
     }
   });
 }
@@ -95,6 +115,20 @@ function agrees(need: Need, device: string, what: NeedPart['what'], seen: number
   const said = `${device} ${what}: planned ${planned.toFixed(2)} MiB, seen ${seen} MiB`;
   assert.ok(planned >= seen - (what === 'compute' ? 0.2 : 1.5), said);
   assert.ok(planned <= seen + over, said);
+}
+
+for (const { host, device = {}, task = 'embedding', ...asked } of recorded.encoder.cases) {
+  const { placement, parallel, context, env } = asked;
+  test(`an encoder scores no vocabulary: ${task} ${placement} ${parallel} x ${context} ${JSON.stringify(env)}`, () => {
+    const need = needFor({ ...BERT_LARGE, layers: 4 }, { task, ...asked });
+    for (const [where, seen] of Object.entries({ host, ...(placement === 'gpu' && { Vulkan0: device }) })) {
+      const compute = bytesOf(need, where, 'compute') / MIB;
+      const least = (seen.compute ?? 0) + (seen.output ?? 0) - 0.2;
+      assert.ok(compute >= least && compute <= 2 * least, `${where}: planned ${compute}, seen ${least} MiB`);
+      assert.equal(bytesOf(need, where, 'kv'), 0);
+      if (seen.weights !== undefined) agrees(need, where, 'weights', seen.weights);
+    }
+  });
 }
 
 for (const { shape, type, outputType, cacheType, weights, kv } of recorded.fit.cases) {
@@ -149,23 +183,8 @@ test('a model without an output matrix of its own gives the GPU a copy of its to
   assert.equal(tied.ram, own.ram);
 });
 
-test('a projector counts with its weights and room to work in, on the GPU where there is one', () => {
-  const gguf = parsed(modelSpec(SMALL));
-  const projector = parsed({
-    metadata: {},
-    tensors: [{ name: 'v.blk.0.attn_q.weight', type: 1, dims: [1024, 1024] }],
-  });
-  const cpu = needOf({ gguf, projector, profile: profileOf() });
-  const gpu = needOf({ gguf, projector, profile: profileOf({ placement: 'gpu' }) });
-  assert.ok(bytesOf(cpu, 'host', 'projector') > 2 * MIB);
-  assert.equal(bytesOf(gpu, 'Vulkan0', 'projector'), bytesOf(cpu, 'host', 'projector'));
-  assert.equal(bytesOf(gpu, 'host', 'projector'), 0);
-});
-
-test('an embedding model gets no prompt cache and computes every output of its batch', () => {
-  const need = needFor({ ...SMALL, vocabulary: 49152 }, { task: 'embedding', context: 2048 });
-  assert.equal(bytesOf(need, 'host', 'prompt_cache'), 0);
-  assert.ok(bytesOf(need, 'host', 'compute') > 4 * 2048 * 49152);
+test('an embedding model gets no prompt cache', () => {
+  assert.equal(bytesOf(needFor(SMALL, { task: 'embedding' }), 'host', 'prompt_cache'), 0);
 });
 
 test('the prompt cache is bounded, whole MiB, and for a small context no more than it can use', () => {
@@ -174,20 +193,6 @@ test('the prompt cache is bounded, whole MiB, and for a small context no more th
   const small = needFor(SMALL, { context: 256 });
   assert.equal(cap(small), 4 * bytesOf(small, 'host', 'kv'));
   assert.equal(cap(needFor(SMALL, { context: 300 })) % MIB, 0);
-});
-
-test('layers are shared evenly among the devices, the output with the last', () => {
-  const gpu: Gpu = { ...VULKAN, kind: 'nvidia', memory: 'dedicated', devices: ['CUDA0', 'CUDA1'] };
-  const { vram } = needFor(EIGHT_B, { placement: 'gpu', gpu });
-  const [first = 0, second = 0] = [vram['CUDA0'], vram['CUDA1']];
-  assert.ok(first > 0 && second > first && second < 1.4 * first, JSON.stringify(vram));
-});
-
-test('a split keeps the first layers on the host', () => {
-  const env = { LLAMA_ARG_N_GPU_LAYERS: '17' };
-  const split = needFor(EIGHT_B, { placement: 'split', env });
-  assert.equal(bytesOf(split, 'Vulkan0', 'kv') / MIB, 512);
-  assert.equal(bytesOf(split, 'host', 'kv') / MIB, 512);
 });
 
 const shapeNames = Object.keys(SHAPES) as ShapeName[];

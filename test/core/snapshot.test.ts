@@ -441,19 +441,21 @@ describe('memory', () => {
     assert.equal(snapshot(state, now, { seq: 0, version: '', iso }).memory, null);
   });
 
-  const two = (name: string, more: Partial<Gpu> = {}): Gpu => ({ ...GPU, kind: 'nvidia', name, ...more });
   const vram = (bytes: Record<string, number>): Need => ({ ...need(GIB), vram: bytes });
-  const A = two('a', { devices: ['CUDA0'] });
-  const B = two('b', { devices: ['CUDA1'] });
-  const BOTH: Gpu = { ...A, name: joinedName('a', 'b'), devices: ['CUDA0', 'CUDA1'] };
+  const FIRST: Gpu = { ...GPU, kind: 'nvidia', name: 'RTX 3060', devices: ['CUDA0'] };
+  const SECOND: Gpu = { ...GPU, kind: 'nvidia', name: 'Tesla T4', devices: ['CUDA1'] };
+  const BOTH: Gpu = { ...FIRST, name: joinedName('RTX 3060', 'Tesla T4'), devices: ['CUDA0', 'CUDA1'] };
+  const TWIN: Gpu = { ...SECOND, name: 'RTX 3060' };
+  const PARTS: Gpu = { ...BOTH, name: joinedName('RTX 3060', 'RTX 3060') };
   for (const [what, gpus, used, takes, expected] of [
-    ['the one of two GPUs that the model uses', [A, B], B, { CUDA1: 3 }, [0, 3]],
-    ['both of two GPUs that the model uses as one', [A, B], BOTH, { CUDA0: 3, CUDA1: 4 }, [3, 4]],
-    ['one of two GPUs of one name', [A, { ...B, name: 'a' }], { ...B, name: 'a' }, { CUDA1: 3 }, [0, 3]],
+    ['the one of two GPUs that the model uses', [FIRST, SECOND], SECOND, { CUDA1: 3 }, [0, 3]],
+    ['both of two GPUs that the model uses as one', [FIRST, SECOND], BOTH, { CUDA0: 3, CUDA1: 4 }, [3, 4]],
+    ['one of two GPUs of one name', [FIRST, TWIN], TWIN, { CUDA1: 3 }, [0, 3]],
+    ['both of two GPUs of one name', [FIRST, TWIN], PARTS, { CUDA0: 3, CUDA1: 4 }, [3, 4]],
     [
       'one of two GPUs that are each the first one to their containers',
-      [A, { ...B, devices: ['CUDA0'] }],
-      { ...B, devices: ['CUDA0'] },
+      [FIRST, { ...SECOND, devices: ['CUDA0'] }],
+      { ...SECOND, devices: ['CUDA0'] },
       { CUDA0: 3 },
       [0, 3],
     ],
@@ -465,7 +467,7 @@ describe('memory', () => {
       { CUDA1: 4 },
       [4],
     ],
-    ['not the GPU of another engine', [A, { ...A, engine: 'tower' }], A, { CUDA0: 3 }, [3, 0]],
+    ['not the GPU of another engine', [FIRST, { ...FIRST, engine: 'tower' }], FIRST, { CUDA0: 3 }, [3, 0]],
   ] as const) {
     test(`of a GPU: ${what}`, () => {
       const own = model('chat', { profiles: { gpu: profile('chat', 'gpu', { gpu: used }) } });

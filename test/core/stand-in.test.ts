@@ -1,7 +1,7 @@
 /** A model that runs on the CPU because nothing can be begun on its GPU returns to it by itself. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { standIn } from '../../app/core/stand-in.ts';
+import { replaceStandIns, standIn } from '../../app/core/stand-in.ts';
 import { emptyState } from '../../app/core/state.ts';
 import type { Model, Placement, Policy } from '../../app/core/types.ts';
 import { model, need, policy, profile } from '../support/model.ts';
@@ -219,6 +219,7 @@ describe('while something is away', () => {
     state.engines.set('tower', { observed: false, problem: PROBLEM, lostAt: null });
     const decision = { changes: [], facts: [], effects: [] };
     standIn(decision, state, { mono: 0, wall: 0 });
+    replaceStandIns(decision, state, policy([chat]), { mono: 0, wall: 0 });
     assert.deepEqual(decision.changes, []);
   });
 });

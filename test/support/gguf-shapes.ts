@@ -26,6 +26,8 @@ export interface Shape {
   /** Without an output matrix of its own. */
   readonly tied?: boolean;
   readonly trainedContext?: number;
+  /** Tensors beside the token table, instead of the output's norm. */
+  readonly inputs?: readonly TensorSpec[];
   /** More metadata, below the architecture's name. */
   readonly more?: Readonly<Record<string, Value>>;
   /** More tensors of each layer. */
@@ -227,6 +229,46 @@ export const DEEPSEEK_LITE: Shape = {
   },
 };
 
+/** Encodes only: attends both ways, keeps no cache, has no output matrix; the vocabulary of many languages. */
+export const BERT_LARGE: Shape = {
+  architecture: 'bert',
+  layers: 24,
+  embedding: 1024,
+  heads: 16,
+  kvHeads: 16,
+  headWidth: 64,
+  feedForward: 4096,
+  vocabulary: 250002,
+  type: F16,
+  tied: true,
+  more: { 'attention.causal': { bool: false }, pooling_type: { u32: 2 } },
+  inputs: [
+    { name: 'token_types.weight', type: F32, dims: [1024, 1] },
+    { name: 'position_embd.weight', type: F32, dims: [1024, 8192] },
+    { name: 'token_embd_norm.weight', type: F32, dims: [1024] },
+    { name: 'token_embd_norm.bias', type: F32, dims: [1024] },
+  ],
+  wholeLayer: (layer) => {
+    const tensor = (name: string, type: number, ...dims: number[]): TensorSpec => ({
+      name: `blk.${layer}.${name}`,
+      type,
+      dims,
+    });
+    const withBias = (name: string, inputs: number, outputs: number) => [
+      tensor(`${name}.weight`, F16, inputs, outputs),
+      tensor(`${name}.bias`, F32, outputs),
+    ];
+    const norm = (name: string) => [tensor(`${name}.weight`, F32, 1024), tensor(`${name}.bias`, F32, 1024)];
+    return [
+      ...['attn_q', 'attn_k', 'attn_v', 'attn_output'].flatMap((name) => withBias(name, 1024, 1024)),
+      ...norm('attn_output_norm'),
+      ...withBias('ffn_up', 1024, 4096),
+      ...withBias('ffn_down', 4096, 1024),
+      ...norm('layer_output_norm'),
+    ];
+  },
+};
+
 export type ShapeName = 'EIGHT_B' | 'GEMMA3_4B' | 'QWEN35_9B' | 'QWEN3_30B_A3B' | 'DEEPSEEK_LITE';
 export const SHAPES: Readonly<Record<ShapeName, Shape>> = {
   EIGHT_B,
@@ -263,7 +305,7 @@ export function modelSpec(shape: Shape, general: Readonly<Record<string, Value>>
     },
     tensors: [
       { name: 'token_embd.weight', type: shape.outputType ?? shape.type, dims: [embedding, vocabulary] },
-      { name: 'output_norm.weight', type: F32, dims: [embedding] },
+      ...(shape.inputs ?? [{ name: 'output_norm.weight', type: F32, dims: [embedding] }]),
       ...(shape.tied
         ? []
         : [{ name: 'output.weight', type: shape.outputType ?? shape.type, dims: [embedding, vocabulary] }]),
