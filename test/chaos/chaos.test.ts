@@ -5,7 +5,7 @@ import { report } from './report.ts';
 import { runChaos } from './run.ts';
 
 /** Longer than a run gives itself: it says what is unfinished. */
-const LIMIT = { timeout: 15 * 60_000 };
+const LIMIT = { timeout: 20 * 60_000 };
 const SEED = 1;
 /** For handles to close by themselves after a run that failed. */
 const EXIT_MS = 10_000;

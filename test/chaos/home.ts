@@ -24,7 +24,7 @@ export interface ChaosHome {
 const HOME = 'chaos';
 const SINGLE = { file: 'tiny.gguf', context: 2048, parallel: 1 };
 /** For one part of the home to end: the controller waits 33 s at most. */
-const CLOSE_MS = 45_000;
+const CLOSE_MS = 90_000;
 /** Of the controller's log, in a failure. */
 const LAST_WORDS = 3000;
 /** How often new containers are looked for. */

@@ -36,7 +36,7 @@ const MIX = ['shared', 'shared', 'shared', 'shared', 'shared', 'cpu-only', ...ST
 const MEMORY_EVERY_MS = 1000;
 /** After the last strike, for everything, on a busy machine; the end of the home has its own time. */
 const AFTER_MS = 10 * MINUTE;
-const CLOSE_MS = 1.5 * MINUTE;
+const CLOSE_MS = 5 * MINUTE;
 const REST_MS = 2 * MINUTE;
 const LOOK_MS = 100;
 /** For the last lines of a log. */
@@ -53,7 +53,7 @@ interface Progress {
 }
 
 /**
- * Ends, well or with an error, within `minutes` + 11.5.
+ * Ends, well or with an error, within `minutes` + 15.
  * @param told lines for a person who watches
  * @throws Error that says what did not end
  */

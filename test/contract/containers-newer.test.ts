@@ -10,7 +10,7 @@ import { containersContract } from './containers-suite.ts';
 import { inContainerContract } from './in-container-suite.ts';
 import { realEngine } from './real-engine.ts';
 
-const TIMEOUT = 240_000;
+const TIMEOUT = 600_000;
 
 let bench: Bench | undefined;
 let newer: NewerEngine | undefined;

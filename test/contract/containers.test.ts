@@ -6,7 +6,7 @@ import { containersContract } from './containers-suite.ts';
 import { inContainerContract } from './in-container-suite.ts';
 import { realEngine } from './real-engine.ts';
 
-const TIMEOUT = 240_000;
+const TIMEOUT = 600_000;
 
 let engine: BenchEngine | undefined;
 

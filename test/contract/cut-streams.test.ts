@@ -98,7 +98,7 @@ after(async () => {
 });
 
 for (const { path, body, endMark, error } of FORMS) {
-  describe(path, { timeout: 200_000 }, () => {
+  describe(path, { timeout: 600_000 }, () => {
     test('ends with its own mark', async () => {
       proxy.cutAfter(null);
       assert.match((await ask(bench.url + path, body)).text(), endMark);
@@ -128,7 +128,7 @@ for (const { path, body, endMark, error } of FORMS) {
   });
 }
 
-describe('a tool call', { timeout: 300_000 }, () => {
+describe('a tool call', { timeout: 600_000 }, () => {
   const calls = (text: string) => text.split('"name":"light_on"').length - 1;
   const parameters = {
     type: 'object',
@@ -165,7 +165,7 @@ describe('a tool call', { timeout: 300_000 }, () => {
   }
 });
 
-describe('an answer of a chat that is more than plain text', { timeout: 200_000 }, () => {
+describe('an answer of a chat that is more than plain text', { timeout: 600_000 }, () => {
   const path = '/v1/chat/completions';
   const schema = { type: 'object', properties: { mood: { enum: ['calm', 'gay'] } }, required: ['mood'] };
   const light = { name: 'light_on', description: 'Switches the light on', parameters: { type: 'object' } };

@@ -202,7 +202,7 @@ function checkSeam(
 
 const QUESTIONS = ['라마는 어디에 살아요? 😀', 'Tell me about "llamas" \\ and camels.'];
 
-describe('nothing is missing or doubled at the seam', { timeout: 400_000, concurrency: AT_ONCE }, () => {
+describe('nothing is missing or doubled at the seam', { timeout: 600_000, concurrency: AT_ONCE }, () => {
   for (const [name, template] of Object.entries(TEMPLATES)) {
     test(`template ${name}`, async (t) => {
       const made = await pair(name.replaceAll(' ', '-'), {
@@ -226,7 +226,7 @@ describe('nothing is missing or doubled at the seam', { timeout: 400_000, concur
   }
 });
 
-describe('over the seam', { timeout: 400_000 }, () => {
+describe('over the seam', { timeout: 600_000 }, () => {
   let made: Pair;
   before(async () => {
     made = await pair('limits', { LLAMA_ARG_CHAT_TEMPLATE: 'chatml' });
@@ -267,7 +267,7 @@ describe('over the seam', { timeout: 400_000 }, () => {
   });
 });
 
-test('Korean and emoji are cut between characters, never in one', { timeout: 400_000 }, async (t) => {
+test('Korean and emoji are cut between characters, never in one', { timeout: 600_000 }, async (t) => {
   const made = await pair('smollm2', {}, servers.chatFile);
   t.after(made.close);
   const user = { role: 'user', content: 'Repeat: 라마 😀🎉 라마 😀🎉 라마 😀🎉' };
@@ -283,7 +283,7 @@ test('Korean and emoji are cut between characters, never in one', { timeout: 400
 });
 
 test('a killed container is continued; a client that leaves then frees the slot', {
-  timeout: 300_000,
+  timeout: 600_000,
 }, async () => {
   const victim = await servers.start('victim', { env: { LLAMA_ARG_N_PARALLEL: '1' } });
   const cpu = await servers.start('heir', { env: { LLAMA_ARG_N_PARALLEL: '1' } });
@@ -327,7 +327,7 @@ async function afterText(text: string, env: Record<string, string>): Promise<str
   return reply.text();
 }
 
-describe('a text ends with an error event', { timeout: 400_000, concurrency: AT_ONCE }, () => {
+describe('a text ends with an error event', { timeout: 600_000, concurrency: AT_ONCE }, () => {
   const unfit: readonly [string, string, Record<string, string>, RegExp][] = [
     ['that holds special tokens', 'It says <|im_end|>', {}, /special tokens/],
     ...['llama3', 'gemma', 'mistral-v7'].map((name): [string, string, Record<string, string>, RegExp] => [

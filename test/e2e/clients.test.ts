@@ -140,7 +140,7 @@ async function askAll(client: ApiClient, model: string): Promise<void> {
 }
 
 // Each has models of its own.
-describe('through a death', { timeout: 240_000, concurrency: 2 }, () => {
+describe('through a death', { timeout: 600_000, concurrency: 2 }, () => {
   for (const name of Object.keys(MAKERS)) {
     test(`${name}: text that has begun goes on, and all that has not begun comes whole`, async () => {
       const client = clientOf(name);

@@ -9,7 +9,7 @@ import { chat, sendChat, streamedText } from './support/chat.ts';
 import { type Controller, startController } from './support/controller.ts';
 import { running } from './support/wait.ts';
 
-const LIMIT = { timeout: 240_000 };
+const LIMIT = { timeout: 600_000 };
 const shared = { file: 'tiny.gguf', context: 2048, parallel: 2, placements: ['cpu'] };
 /** A twentieth of a core reads it for longer than a minute. */
 const LONG = 'All that is slow is not broken. '.repeat(56);

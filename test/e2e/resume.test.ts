@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { sendChat, streamedText } from './support/chat.ts';
 import { type Controller, startController } from './support/controller.ts';
 
-const LIMIT = { timeout: 240_000 };
+const LIMIT = { timeout: 600_000 };
 const shared = { file: 'tiny.gguf', context: 2048, parallel: 1, gpu: { context: 2048 } };
 
 let home: Controller;

@@ -27,5 +27,5 @@ containersContract(
       if (container !== undefined) await running().engine.crash(container, 134);
     },
   }),
-  60_000,
+  300_000,
 );

@@ -11,7 +11,7 @@ import type { BenchEngine, Home } from '../../support/containers/bench.ts';
 import { homeOn, planFor, SOFTWARE_GPU } from '../../support/containers/bench.ts';
 import type { FakeDocker, FakeDockerOptions } from '../../support/fake-docker/fake-docker.ts';
 import { fakeDocker } from '../../support/fake-docker/fake-docker.ts';
-import { until } from '../../support/until.ts';
+import { PATIENCE_MS, until } from '../../support/until.ts';
 
 const IMAGES = ['cpu', 'vulkan', 'vulkan-late', 'silent', 'gpu-lost', 'busy'].map((name) => `llama:${name}`);
 /** Only what a test waits out is short: a busy machine must not fail the others. */
@@ -133,7 +133,7 @@ test('an engine that refuses a part of what it is needed for is not told back', 
 });
 
 test('an engine that refuses to be looked at after a start without an answer is told lost', {
-  timeout: 30_000,
+  timeout: PATIENCE_MS,
 }, async (t) => {
   const it = await bench(t, {}, { timing: { doubt: 20 } });
   await it.home.containers.open(it.home.reports.add);
@@ -356,7 +356,7 @@ test('holders without instances are cleared, those with instances stay', async (
   assert.equal((await it.home.own()).length, 2);
 });
 
-test('a holder that cannot be removed makes no engine unreachable', { timeout: 30_000 }, async (t) => {
+test('a holder that cannot be removed makes no engine unreachable', { timeout: PATIENCE_MS }, async (t) => {
   const it = await bench(t);
   const labels = { [LABELS.owner]: it.home.owner, [LABELS.role]: 'holder', [LABELS.engine]: 'local' };
   await it.home.docker.createContainer({ Image: 'llama:cpu', Labels: labels });

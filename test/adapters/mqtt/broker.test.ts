@@ -6,6 +6,7 @@ import { connectAsync, type IClientOptions } from 'mqtt';
 import { generate } from 'mqtt-packet';
 import { type Broker, embeddedBroker, makePassword } from '../../../app/adapters/mqtt/broker.ts';
 import { fc } from '../../support/property.ts';
+import { PATIENCE_MS } from '../../support/until.ts';
 import { silentLog } from './support/home.ts';
 import { type Listener, listener } from './support/listener.ts';
 
@@ -13,7 +14,7 @@ const account = { username: 'llamastead', password: 'correct horse' };
 const closing = ({ client }: Listener) => new Promise<void>((done) => client.once('close', () => done()));
 const open = () => embeddedBroker({ host: '127.0.0.1', port: 0, ...account, log: silentLog });
 
-describe('the embedded broker', { timeout: 20_000 }, () => {
+describe('the embedded broker', { timeout: PATIENCE_MS }, () => {
   let broker: Broker;
   before(async () => {
     broker = await open();
@@ -205,7 +206,7 @@ describe('a made password', () => {
   });
 });
 
-it('a connection that never says who it is does not hold up the end', { timeout: 5_000 }, async () => {
+it('a connection that never says who it is does not hold up the end', { timeout: 9_000 }, async () => {
   const broker = await open();
   const silent = tcp(broker.port, '127.0.0.1');
   const gone = once(silent, 'close');

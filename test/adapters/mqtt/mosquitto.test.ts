@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { PATIENCE_MS } from '../../support/until.ts';
 import { listener } from './support/listener.ts';
 import { mosquitto, mosquittoSub } from './support/mosquitto.ts';
 import { account, stage } from './support/stage.ts';
 
-const timeout = { timeout: 30_000 };
+const timeout = { timeout: PATIENCE_MS };
 
 describe('mosquitto as the broker', timeout, () => {
   it('hears everything, passes commands on, and tells when the home is gone', async () => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TOLD_TYPES } from '../../../app/core/facts.ts';
-import { until } from '../../support/until.ts';
+import { PATIENCE_MS, until } from '../../support/until.ts';
 import { memoryFile } from './support/home.ts';
 import { listener } from './support/listener.ts';
 import { account, type Stage, stage } from './support/stage.ts';
 import { homeView, modelView, OUTAGE } from './support/views.ts';
 
-const timeout = { timeout: 20_000 };
+const timeout = { timeout: PATIENCE_MS };
 const topic = (rest: string) => `llamastead/home/${rest}`;
 const started = async (on: Stage) => {
   const publisher = on.publisher();
