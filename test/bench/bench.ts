@@ -18,7 +18,7 @@ import { described, type Machine, machine } from './report/machine.ts';
 import { OURS, rowsOf } from './report/rows.ts';
 import { table } from './report/table.ts';
 import { startStubHome } from './targets/home.ts';
-import { startLlamaSwap, startPassThrough } from './targets/proxies.ts';
+import { type Least, startLeast, startLlamaSwap } from './targets/proxies.ts';
 import { ensureStubImage } from './targets/stub-image.ts';
 import type { Target } from './targets/target.ts';
 
@@ -45,8 +45,8 @@ async function forwarding(stub: string, samples: Samples, options: Options): Pro
       await home.controller.container('stub', 'cpu'),
     );
     const targets: Target[] = [{ name: 'direct', url, model: 'stub', pid: null }, home.target];
-    const proxies = [() => startPassThrough(url)];
     const { llamaSwap } = options;
+    const proxies = leastOf(options).map((name) => () => startLeast(name, url));
     if (llamaSwap !== null) proxies.push(() => startLlamaSwap(llamaSwap, url));
     for (const start of proxies) {
       const { target, stop } = await start();
@@ -58,6 +58,10 @@ async function forwarding(stub: string, samples: Samples, options: Options): Pro
   } finally {
     for (const end of endings) await end();
   }
+}
+
+function leastOf({ floor }: Options): readonly Least[] {
+  return floor ? ['pass-through', 'bare-http', 'pipe'] : ['pass-through'];
 }
 
 function partsOf(stub: string, samples: Samples, options: Options): Record<Part, () => Promise<void>> {
@@ -72,9 +76,8 @@ function partsOf(stub: string, samples: Samples, options: Options): Record<Part,
 
 /** Writes what there is so far, and returns the table. */
 function report(on: Machine, samples: Samples, options: Options): string {
-  const targets = ['direct', 'pass-through', 'llama-swap'].filter(
-    (name) => name !== 'llama-swap' || options.llamaSwap !== null,
-  );
+  const swap = options.llamaSwap === null ? [] : ['llama-swap'];
+  const targets = ['direct', ...leastOf(options).toReversed(), ...swap];
   const rows = rowsOf(samples, targets);
   const text = `${table(rows, targets)}\n\n${described(on)}\n`;
   const faults = samples.faults();

@@ -10,14 +10,17 @@ export interface Options {
   readonly parts: readonly Part[];
   readonly rounds: number;
   readonly seconds: number;
+  /** Also measure what Node itself takes, with less and less done in it. */
+  readonly floor: boolean;
   /** The binary to measure against; null: none on this machine. */
   readonly llamaSwap: string | null;
 }
 
-export const USAGE = `usage: npm run bench -- [--only PART,...] [--rounds N] [--seconds N] [--llama-swap FILE]
+export const USAGE = `usage: npm run bench -- [--only PART,...] [--rounds N] [--seconds N] [--floor] [--llama-swap FILE]
   --only        of ${PARTS.join(', ')}; else all
   --rounds      rounds of forwarding (5)
   --seconds     of one block of small completions (2)
+  --floor       also a bare server of node:http, and a pipe that reads no HTTP
   --llama-swap  its binary; else the one on the PATH, if any`;
 
 /** Throws an Error that says what was expected. */
@@ -28,6 +31,7 @@ export function parseOptions(args: readonly string[]): Options {
       only: { type: 'string' },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '2' },
+      floor: { type: 'boolean', default: false },
       'llama-swap': { type: 'string' },
     },
   });
@@ -35,6 +39,7 @@ export function parseOptions(args: readonly string[]): Options {
     parts: values.only === undefined ? PARTS : values.only.split(',').map(part),
     rounds: positive('rounds', values.rounds),
     seconds: positive('seconds', values.seconds),
+    floor: values.floor,
     llamaSwap: values['llama-swap'] ?? onPath('llama-swap'),
   };
 }

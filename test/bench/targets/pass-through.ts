@@ -16,7 +16,7 @@ const pool = new Pool(upstream, {
 const app = express();
 app.disable('x-powered-by');
 app.disable('etag');
-app.get('/healthz', (_req, res) => void res.send('ok'));
+app.get('/health', (_req, res) => void res.send('ok'));
 app.post('/v1/chat/completions', async (req, res) => {
   const parts: Buffer[] = [];
   for await (const part of req) parts.push(part as Buffer);

@@ -12,18 +12,21 @@ export interface RunningTarget {
   stop(): Promise<void>;
 }
 
-const passThrough = join(import.meta.dirname, 'pass-through.ts');
+/**
+ * Programs of this folder that decide nothing, by the least that they do: `pass-through` is Express and undici,
+ * `bare-http` Node's server and the forwarder's client, `pipe` sockets alone.
+ */
+export type Least = 'pass-through' | 'bare-http' | 'pipe';
 
-/** A bare pass-through of Express and undici. */
-export async function startPassThrough(upstream: string): Promise<RunningTarget> {
+export async function startLeast(name: Least, upstream: string): Promise<RunningTarget> {
   const [port = 0] = await freePorts(1);
   const url = `http://127.0.0.1:${port}`;
   const program = await startProgram(
     process.execPath,
-    [passThrough, String(port), upstream],
-    `${url}/healthz`,
+    [join(import.meta.dirname, `${name}.ts`), String(port), upstream],
+    `${url}/health`,
   );
-  return { target: { name: 'pass-through', url, model: 'stub', pid: program.pid }, stop: program.stop };
+  return { target: { name, url, model: 'stub', pid: program.pid }, stop: program.stop };
 }
 
 /** llama-swap from its binary, with the upstream as its one model. */
