@@ -26,6 +26,7 @@ export interface SettingsBase {
 }
 
 export interface SettingsStore extends Settings {
+  /** The same map until one of them changes. */
   values(): SettingValues;
   /** Called after a change is durable, with all values that are others now. */
   onChange(listener: (changes: readonly SettingChange[]) => void): () => void;
@@ -66,6 +67,7 @@ async function readEntries(file: JsonFile): Promise<{ entries: Entries; problems
 
 function settingsOver(file: JsonFile, initial: Entries, base: () => SettingsBase): SettingsStore {
   let entries = initial;
+  let current = valuesOf(entries);
   let writing: Promise<void> = Promise.resolve();
   const listeners = new Set<(changes: readonly SettingChange[]) => void>();
 
@@ -76,15 +78,17 @@ function settingsOver(file: JsonFile, initial: Entries, base: () => SettingsBase
       edit(next);
       if (JSON.stringify([...next]) === JSON.stringify([...entries])) return;
       await file.write(Object.fromEntries([...next].map(([key, entry]) => [key, entry.written])));
-      const changes = changesBetween(base(), valuesOf(entries), valuesOf(next));
+      const after = valuesOf(next);
+      const changes = changesBetween(base(), current, after);
       entries = next;
+      current = after;
       if (changes.length > 0) for (const listener of listeners) listener(changes);
     });
     writing = done.catch(() => undefined);
     return done;
   };
 
-  const values = () => valuesOf(entries);
+  const values = () => current;
   const setAll = (given: Readonly<Record<string, unknown>>): Promise<void> => {
     const checked = Object.entries(given).map(([key, value]) => checkedOrThrow(key, value, base()));
     return change((next) => {

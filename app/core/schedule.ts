@@ -123,10 +123,10 @@ function startForWishes(out: Decision, state: State, now: Now): void {
   if (state.shutdown !== null) return;
   for (const model of state.policy?.models.values() ?? []) {
     const own = state.models.get(model.name);
-    if (own === undefined || instancesOf(state, model.name).some((one) => one.phase.state !== 'stuck'))
-      continue;
+    if (own === undefined) continue;
     const kept = model.keepLoaded && model.mode !== 'off' && !own.resting;
     if (own.wanted === null && !kept) continue;
+    if (instancesOf(state, model.name).some((one) => one.phase.state !== 'stuck')) continue;
     const tried = own.wanted?.tried ?? new Set();
     const wish = { tried, continues: null };
     const order = choices(state, model, wish, now.mono).filter((placement) => !tried.has(placement));
@@ -141,7 +141,8 @@ function returnToService(out: Decision, state: State, now: Now): void {
   if (state.shutdown !== null) return;
   for (const model of state.policy?.models.values() ?? []) {
     const own = state.models.get(model.name);
-    if (own === undefined || own.resting || !isInUse(state, model, own, now)) continue;
+    if (own === undefined || own.outages.size === 0) continue;
+    if (own.resting || !isInUse(state, model, own, now)) continue;
     for (const placement of allowedPlacements(model)) {
       const outage = own.outages.get(placement);
       if (outage === undefined || breaker(outage, now.mono) !== 'half_open') continue;

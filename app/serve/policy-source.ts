@@ -117,13 +117,14 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
   }
 
   settings.onChange((changes) => handOver('settings', changes));
+  const effective = madeOnce(applySettings);
 
   await scan();
   came = [];
   handOver('start');
   return {
     settings,
-    config: () => applySettings(loaded.config, settings.values()),
+    config: () => effective(loaded.config, settings.values()),
     async rescan() {
       await scan();
       handOver('scan');
@@ -142,6 +143,15 @@ export async function policySource(parts: PolicySourceParts): Promise<PolicySour
       await scan();
       handOver(changed ? 'reload' : 'scan');
     },
+  };
+}
+
+/** The same function, which makes anew only for other arguments: each request asks for the configuration. */
+function madeOnce<A, B, T>(make: (a: A, b: B) => T): (a: A, b: B) => T {
+  let made: { readonly a: A; readonly b: B; readonly result: T } | null = null;
+  return (a, b) => {
+    if (made === null || made.a !== a || made.b !== b) made = { a, b, result: make(a, b) };
+    return made.result;
   };
 }
 

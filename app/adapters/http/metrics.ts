@@ -3,12 +3,12 @@
  */
 import { Counter, Histogram, Registry } from 'prom-client';
 import type { Fact } from '../../core/facts.ts';
-import type { Placement } from '../../core/types.ts';
 import type { AttemptMeasurement, EventLog, Gate } from '../../ports.ts';
 import type { RequestMeasurement } from './forward/options.ts';
 import type { KeyedOutcome } from './keyed/index.ts';
 import { processMetrics } from './metrics/process.ts';
 import { stateMetrics } from './metrics/state.ts';
+import { newTallies, type Tallies, type Tally } from './metrics/tallies.ts';
 
 export interface Metrics {
   /** Counts one attempt that was answered whole, with its speeds. */
@@ -42,12 +42,13 @@ export function createMetrics(sources: {
   const showState = stateMetrics(registry);
   const countFact = factMetrics(registry);
   const label = boundedLabel(MOST_MODELS);
-  const edge = edgeMetrics(registry, label);
+  const { edge, tallies } = edgeMetrics(registry, label);
   processMetrics(registry);
   return {
     ...edge,
     contentType: registry.contentType,
     text() {
+      tallies.count();
       showState(sources.gate.view());
       return registry.metrics();
     },
@@ -69,7 +70,10 @@ function boundedLabel(most: number): (value: string) => string {
 function edgeMetrics(
   registry: Registry,
   label: (model: string) => string,
-): Pick<Metrics, 'attempt' | 'attemptFailed' | 'request' | 'keyed'> {
+): {
+  readonly edge: Pick<Metrics, 'attempt' | 'attemptFailed' | 'request' | 'keyed'>;
+  readonly tallies: Tallies;
+} {
   const registers = [registry];
   const labelNames = ['model', 'placement'] as const;
   const counter = (name: string, help: string) =>
@@ -104,34 +108,36 @@ function edgeMetrics(
   );
   const promptSpeed = histogram('prompt_tokens_per_second', 'Speed of reading a prompt.', SPEEDS);
   const speed = histogram('generated_tokens_per_second', 'Speed of writing an answer.', SPEEDS);
-  return {
-    attempt(measurement) {
-      const labels = { model: label(measurement.model), placement: measurement.placement };
-      attempts.inc({ ...labels, outcome: 'answered' });
+  const tallies = newTallies(label, { requests, attempts, promptTokens, tokens });
+  const edge = {
+    attempt(measurement: AttemptMeasurement) {
+      const tally = tallies.of(measurement.model, measurement.placement);
+      const { labels } = tally;
       const { firstTokenMs, promptTokens: read, promptMs, tokens: written, tokensMs } = measurement;
+      tally.answered += 1;
+      if (read !== null) tally.promptTokens = (tally.promptTokens ?? 0) + read;
+      if (written !== null) tally.tokens = (tally.tokens ?? 0) + written;
       if (firstTokenMs !== null) firstToken.observe(labels, firstTokenMs / 1_000);
-      if (read !== null) promptTokens.inc(labels, read);
-      if (written !== null) tokens.inc(labels, written);
       observeSpeed(promptSpeed, labels, read, promptMs);
       observeSpeed(speed, labels, written, tokensMs);
     },
-    attemptFailed: ({ model, placement }) =>
+    attemptFailed: ({ model, placement }: Pick<AttemptMeasurement, 'model' | 'placement'>) =>
       attempts.inc({ model: label(model), placement, outcome: 'failed' }),
-    request({ model, placement, outcome, queuedMs }) {
-      const labels = { model: label(model), placement };
-      requests.inc({ ...labels, outcome });
-      queued.observe(labels, queuedMs / 1_000);
+    request({ model, placement, outcome, queuedMs }: RequestMeasurement) {
+      const tally = tallies.of(model, placement);
+      if (outcome === 'completed') tally.completed += 1;
+      else requests.inc({ ...tally.labels, outcome });
+      queued.observe(tally.labels, queuedMs / 1_000);
     },
-    keyed: (outcome) => keyed.inc({ outcome }),
+    keyed: (outcome: KeyedOutcome) => keyed.inc({ outcome }),
   };
+  return { edge, tallies };
 }
-
-type Labels = { readonly model: string; readonly placement: Placement };
 
 /** Tokens a second, where both figures are known and some time passed. */
 function observeSpeed(
   histogram: Histogram<'model' | 'placement'>,
-  labels: Labels,
+  labels: Tally['labels'],
   tokens: number | null,
   ms: number | null,
 ): void {

@@ -59,6 +59,7 @@ export function createSnapshots(options: {
 
   function changed(): void {
     cached = null;
+    if (alarm !== null && alarm.at <= lookedAt + LOOK_MS) return;
     if (clock.now().mono >= lookedAt + LOOK_MS) {
       alarm?.cancel();
       alarm = null;
