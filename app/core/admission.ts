@@ -2,6 +2,7 @@
  * Prevention before reaction: whether an instance fits before it is made. NAS first: models never take the
  * reserve, and together never more than the budget. All sizes in bytes.
  */
+import { ownMemory } from './device-memory.ts';
 import { type Instance, isLeaving } from './instance.ts';
 import type { InstanceId } from './request.ts';
 import { isAwaited, isStandingBy, type State } from './state.ts';
@@ -139,14 +140,27 @@ function pendingBytes(state: State, without: ReadonlySet<InstanceId>): number {
   return sum;
 }
 
-/** Room on a card with memory of its own; null where its size is not known or it shares the host's. */
+/**
+ * Room on a card with memory of its own, by what is planned on it and, where its driver tells, by what is free of it:
+ * other programs take from it too. Null where its size is not known or it shares the host's.
+ */
 function vramRoom(state: State, profile: Profile, without: ReadonlySet<InstanceId>): number | null {
   const { gpu } = profile;
-  if (gpu === null || gpu.memory === 'shared' || gpu.total === null) return null;
-  let room = gpu.total - gpu.headroom;
-  for (const instance of state.instances.values()) {
-    if (instance.profile.gpu?.name !== gpu.name || without.has(instance.id)) continue;
-    room -= deviceBytes(instance.need);
+  if (gpu === null || gpu.memory === 'shared') return null;
+  const read = ownMemory(state, gpu);
+  const total = gpu.total ?? read?.total ?? null;
+  if (total === null) return null;
+  let planned = total - gpu.headroom;
+  let free = read === null ? Number.POSITIVE_INFINITY : read.total - read.used - gpu.headroom;
+  for (const { id, profile: other, need, phase } of state.instances.values()) {
+    if (other.gpu?.name !== gpu.name) continue;
+    const bytes = deviceBytes(need);
+    if (without.has(id)) {
+      free += bytes;
+      continue;
+    }
+    planned -= bytes;
+    if (phase.state === 'starting' && !phase.adopted) free -= bytes;
   }
-  return room;
+  return Math.min(planned, free);
 }

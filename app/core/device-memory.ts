@@ -20,6 +20,14 @@ export function isDeviceLow(state: State, { profile: { gpu } }: Instance, now: N
   return cardsOf(host.memory, gpu).some(({ total, used }) => total - used < gpu.headroom);
 }
 
+/** Size and use of a GPU's own memory, summed over its cards, by the last reading; null where not each of them tells. */
+export function ownMemory({ host }: State, gpu: Gpu): CardMemory | null {
+  if (host === null || gpu.memory === 'shared') return null;
+  const told = cardsOf(host.memory, gpu);
+  if (told.length === 0 || told.length < gpu.devices.length) return null;
+  return told.reduce((sum, { total, used }) => ({ total: sum.total + total, used: sum.used + used }));
+}
+
 function cardsOf(memory: HostMemory, { devices, cards }: Gpu): readonly CardMemory[] {
   return devices.flatMap((device) => cards[device] ?? []).flatMap((pci) => memory.cards[pci] ?? []);
 }

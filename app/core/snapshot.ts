@@ -1,5 +1,6 @@
 /** Makes the view that the outside sees. Status and placement are derived here, never stored. */
 import { budgetOf, hostBytes, reserveOf } from './admission.ts';
+import { ownMemory } from './device-memory.ts';
 import { isNamedIn } from './gpu-names.ts';
 import type { Instance } from './instance.ts';
 import { learnedView } from './learning.ts';
@@ -202,5 +203,14 @@ function gpuView(state: State, gpu: Policy['gpus'][number]): GpuView {
     if (used?.engine !== engine || !isNamedIn(used.name, name)) continue;
     for (const device of devices) models += instance.need.vram[device] ?? 0;
   }
-  return { name, kind, memory, total, models, headroom };
+  const read = ownMemory(state, gpu);
+  return {
+    name,
+    kind,
+    memory,
+    total: total ?? read?.total ?? null,
+    used: read?.used ?? null,
+    models,
+    headroom,
+  };
 }

@@ -118,6 +118,8 @@ export interface GpuView {
   readonly kind: GpuKind;
   readonly memory: 'dedicated' | 'shared';
   readonly total: number | null;
+  /** By all programs, as its driver tells; null where it does not. */
+  readonly used: number | null;
   readonly models: number;
   readonly headroom: number;
 }

@@ -67,7 +67,7 @@ describe('the memory bar', () => {
   }
 });
 
-const SHARED = { kind: 'vulkan', memory: 'shared', total: null, models: 0, headroom: 0 } as const;
+const SHARED = { kind: 'vulkan', memory: 'shared', total: null, used: null, models: 0, headroom: 0 } as const;
 
 interface ShownBar {
   readonly width: number;

@@ -10,7 +10,7 @@ import {
   reserveOf,
   victims,
 } from '../../app/core/admission.ts';
-import type { Need, Policy, Profile } from '../../app/core/types.ts';
+import type { Gpu, Need, Policy, Profile } from '../../app/core/types.ts';
 import { GIB, GPU, host, MIB, model, need, policy, profile } from '../support/model.ts';
 import { makeWorld, type World, type WorldOptions } from '../support/world.ts';
 
@@ -151,6 +151,55 @@ describe('a load fits', () => {
     assert.equal(fit(world.loop.state, other, need(GIB, 5 * GIB))?.fits, true);
     const unknown = profile('new', 'gpu', { gpu: { ...GPU, total: null } });
     assert.equal(fit(world.loop.state, unknown, need(GIB, 50 * GIB))?.fits, true);
+  });
+
+  const PCI = '0000:01:00.0';
+  const CARD = { ...GPU, cards: { Vulkan0: PCI } };
+  /** A model of 3 GiB on a card of 8 GiB, then a reading of `used`. */
+  function onCard(used: number | null, more: Partial<WorldOptions> = {}): World {
+    const profiles = { gpu: profile('a', 'gpu', { gpu: CARD }) };
+    const world = makeWorld({
+      policy: policy([model('a', { placements: ['gpu'], profiles })], { gpus: [CARD] }),
+      needOf: () => need(GIB, 3 * GIB),
+      ...more,
+    });
+    world.request({ model: 'a' });
+    const cards = used === null ? {} : { [PCI]: { total: 8 * GIB, used } };
+    world.submit({ type: 'host_sampled', host: { ...host(90 * GIB, 100 * GIB), cards } });
+    return world;
+  }
+  const room = (world: World, gpu: Gpu = CARD, without: readonly string[] = []) => {
+    const verdict = fit(
+      world.loop.state,
+      profile('new', 'gpu', { gpu }),
+      need(0, 50 * GIB),
+      new Set(without),
+    );
+    return verdict?.by === 'vram' ? verdict.room : null;
+  };
+
+  test('on a card with what its driver calls free, where others take more than was planned', () => {
+    assert.equal(room(onCard(null)), 4.5 * GIB);
+    assert.equal(room(onCard(3 * GIB)), 4.5 * GIB);
+    assert.equal(room(onCard(6 * GIB)), 1.5 * GIB);
+    assert.equal(room(onCard(8 * GIB)), 0);
+    assert.equal(room(onCard(GIB)), 4.5 * GIB, 'what is planned is spoken for, used or not');
+  });
+
+  test('on a card whose size its driver alone tells', () => {
+    assert.equal(room(onCard(3 * GIB), { ...CARD, total: null }), 4.5 * GIB);
+    assert.equal(room(onCard(null), { ...CARD, total: null }), null);
+  });
+
+  test('on a card beside one that is starting, which has not taken all of its own yet', () => {
+    assert.equal(room(onCard(2 * GIB, { holdStarts: true })), 2.5 * GIB);
+  });
+
+  test('on a card with what a removal gives back there', () => {
+    const world = onCard(6 * GIB);
+    assert.equal(room(world, CARD, [...world.loop.state.instances.keys()]), 4.5 * GIB);
+    const other = { ...CARD, name: 'second card' };
+    assert.equal(room(world, other, [...world.loop.state.instances.keys()]), 1.5 * GIB);
   });
 });
 

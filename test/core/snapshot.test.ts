@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { joinedName } from '../../app/core/gpu-names.ts';
 import { snapshot } from '../../app/core/snapshot.ts';
 import { emptyState } from '../../app/core/state.ts';
-import type { Gpu, Model, Need, Profile } from '../../app/core/types.ts';
+import type { Gpu, HostMemory, Model, Need, Profile } from '../../app/core/types.ts';
 import { GIB, GPU, host, MIB, model, need, policy, profile } from '../support/model.ts';
 import { DEAD, makeWorld, RESET, type World, type WorldOptions } from '../support/world.ts';
 
@@ -482,9 +482,40 @@ describe('memory', () => {
 
   test('a GPU is shown with its size and what is left alone of it', () => {
     assert.deepEqual(viewOf(home()).gpus, [
-      { name: 'card', kind: 'vulkan', memory: 'dedicated', total: 8 * GIB, models: 0, headroom: 512 * MIB },
+      {
+        name: 'card',
+        kind: 'vulkan',
+        memory: 'dedicated',
+        total: 8 * GIB,
+        used: null,
+        models: 0,
+        headroom: 512 * MIB,
+      },
     ]);
   });
+
+  const read = (cards: HostMemory['cards']): HostMemory => ({ ...host(12 * GIB), cards });
+  const cardA: Gpu = { ...FIRST, total: null, cards: { CUDA0: '0000:01:00.0' } };
+  const both: Gpu = { ...BOTH, cards: { CUDA0: '0000:01:00.0', CUDA1: '0000:02:00.0' } };
+  const told = { '0000:01:00.0': { total: 8 * GIB, used: 3 * GIB } };
+  const second = { '0000:02:00.0': { total: 12 * GIB, used: GIB } };
+  for (const [what, gpu, cards, expected] of [
+    ['as its driver tells, its size too where it is not known', cardA, told, [8 * GIB, 3 * GIB]],
+    ['the size that is known, where it is', { ...cardA, total: 7 * GIB }, told, [7 * GIB, 3 * GIB]],
+    ['of both cards of one', { ...both, total: null }, { ...told, ...second }, [20 * GIB, 4 * GIB]],
+    ['not of two of which one tells', both, told, [8 * GIB, null]],
+    ['not of another card', cardA, second, [null, null]],
+    ['not of one that shares the machine’s', { ...cardA, memory: 'shared' }, told, [null, null]],
+  ] as const) {
+    test(`what a GPU uses is shown ${what}`, () => {
+      const world = makeWorld({ policy: policy([chat], { gpus: [gpu] }) });
+      world.submit({ type: 'host_sampled', host: read(cards) });
+      assert.deepEqual(
+        viewOf(world).gpus.map(({ total, used }) => [total, used]),
+        [expected],
+      );
+    });
+  }
 });
 
 test('a drill is shown while it runs, and as the last one afterwards', () => {

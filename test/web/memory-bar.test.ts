@@ -96,6 +96,7 @@ describe('the GPU bar', () => {
     kind: 'nvidia',
     memory: 'dedicated',
     total: 12 * GIB,
+    used: null,
     models: 5 * GIB,
     headroom: GIB,
   } as const;
@@ -105,6 +106,33 @@ describe('the GPU bar', () => {
       bar?.parts.reduce((sum, part) => sum + part.bytes, 0),
       12 * GIB,
     );
+  });
+  it('sums to the total and has no negative part, whatever is read', () => {
+    const bytes = fc.nat(64 * GIB);
+    const read = fc.record({
+      total: fc.integer({ min: 1, max: 64 * GIB }),
+      used: fc.option(bytes),
+      models: bytes,
+      headroom: bytes,
+    });
+    fc.assert(
+      fc.property(read, (own) => {
+        const bar = gpuBar({ ...gpu, ...own }, []);
+        assert.equal(
+          bar?.parts.reduce((sum, part) => sum + part.bytes, 0),
+          own.total,
+        );
+        assert.ok(bar?.parts.every((part) => part.bytes > 0));
+        const free = bar === null ? 0 : (sizes(bar).free ?? 0);
+        assert.ok(free <= Math.max(0, own.total - (own.used ?? 0)), 'what is used is not free');
+      }),
+    );
+  });
+  it('shows what other programs take, where that is known', () => {
+    const bar = (used: number | null) => sizes(gpuBar({ ...gpu, used }, []) ?? assert.fail());
+    assert.deepEqual(bar(8 * GIB), { system: 3 * GIB, model: 5 * GIB, free: 3 * GIB, kept: GIB });
+    assert.deepEqual(bar(4 * GIB), { model: 5 * GIB, free: 6 * GIB, kept: GIB });
+    assert.deepEqual(bar(null), bar(4 * GIB));
   });
   it('is none where the size is unknown or the memory is shared', () => {
     assert.equal(gpuBar({ ...gpu, total: null }, []), null);

@@ -7,7 +7,7 @@ import type { ModelView, View } from '../../core/view.ts';
 import type { Scope } from './component-builders.ts';
 import type { Component, DeviceDocument, Removed } from './components.ts';
 import { type HomeScope, homeEntities, modelEntities } from './entities.ts';
-import { ramBudgetMax } from './payloads.ts';
+import { hasGpuMemory, ramBudgetMax } from './payloads.ts';
 import type { Topics } from './topics.ts';
 
 export interface DiscoveryContext {
@@ -114,6 +114,7 @@ function homeDevice(view: View, context: DiscoveryContext): Announcement {
     metrics: topics.metrics,
     event: topics.event,
     ramBudgetMax: ramBudgetMax(view),
+    gpuMemory: hasGpuMemory(view),
     command: topics.set,
   };
   const name = context.instance === 'home' ? 'Llamastead' : `Llamastead ${context.instance}`;

@@ -25,6 +25,8 @@ export interface HomeScope extends Scope {
   readonly event: string;
   /** GiB; null: not known yet, so there is no entity for the budget. */
   readonly ramBudgetMax: number | null;
+  /** There is a GPU with memory of its own. */
+  readonly gpuMemory: boolean;
 }
 
 const PLACEMENT_STATES = words<Placement | 'none'>({ gpu: 1, split: 1, cpu: 1, none: 1 });
@@ -92,6 +94,7 @@ export function homeEntities(scope: HomeScope): Record<string, Component> {
       ...memory(metric, 'host_memory_available', 'Host memory available'),
       entity_category: 'diagnostic',
     },
+    ...(scope.gpuMemory ? { gpu_memory_available: gpuMemory(metric) } : {}),
     requests: counter(metric, 'requests', 'Requests', 'mdi:counter'),
     failovers: counter(metric, 'failovers', 'Failovers', 'mdi:swap-horizontal'),
     active_requests: gauge(metric, 'active_requests', 'Active requests'),
@@ -161,6 +164,13 @@ function shared(scope: Scope): Record<string, Component> {
       command_topic: scope.command('keep_loaded'),
       icon: 'mdi:pin',
     } satisfies Switch,
+  };
+}
+
+function gpuMemory(metric: Scope): Component {
+  return {
+    ...memory(metric, 'gpu_memory_available', 'GPU memory available'),
+    entity_category: 'diagnostic',
   };
 }
 

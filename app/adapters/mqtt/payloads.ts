@@ -46,6 +46,8 @@ export interface ModelState {
 export interface Metrics {
   readonly llm_memory: number | null;
   readonly host_memory_available: number | null;
+  /** Of all GPUs whose driver tells. */
+  readonly gpu_memory_available: number | null;
   readonly requests: number;
   readonly failovers: number;
   readonly active_requests: number;
@@ -108,6 +110,7 @@ export function metrics(view: View): Metrics {
   return {
     llm_memory: view.memory === null ? null : gib(view.memory.models, 2),
     host_memory_available: view.memory === null ? null : gib(view.memory.available, 1),
+    gpu_memory_available: gpuAvailable(view),
     requests: view.counters.requests,
     failovers: view.counters.failovers,
     active_requests: view.leases,
@@ -126,6 +129,23 @@ export function eventPayload(fact: Fact, missed: number): Record<string, unknown
 /** Largest budget that can be set: all memory of the host, GiB, rounded down; null until it was read. */
 export function ramBudgetMax(view: View): number | null {
   return view.memory === null ? null : Math.floor((view.memory.total / GIB) * 10) / 10;
+}
+
+/** Whether there is a GPU with memory of its own. */
+export function hasGpuMemory(view: View): boolean {
+  return view.gpus.some(({ memory }) => memory === 'dedicated');
+}
+
+function gpuAvailable(view: View): number | null {
+  const free = view.gpus.flatMap(({ total, used }) =>
+    total === null || used === null ? [] : [total - used],
+  );
+  return free.length === 0
+    ? null
+    : gib(
+        free.reduce((sum, bytes) => sum + bytes, 0),
+        1,
+      );
 }
 
 function ramBudget(view: View): number | null {

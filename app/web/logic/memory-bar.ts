@@ -48,14 +48,16 @@ export function ramBar(memory: MemoryView, instances: readonly InstanceView[]): 
   return { total, parts: parts.filter((p) => p.bytes > 0), servicesUnknown: memory.services === null };
 }
 
-/** Bar of a GPU with memory of its own; null where its size is not known or it shares the host's. */
+/** Bar of a GPU with memory of its own, with what other programs take where that is known; null where its size is not known or it shares the host's. */
 export function gpuBar(gpu: GpuView, instances: readonly InstanceView[]): Bar | null {
   if (gpu.total === null || gpu.memory === 'shared') return null;
   const models = clamp(gpu.models, 0, gpu.total);
-  const kept = clamp(gpu.headroom, 0, gpu.total - models);
+  const others = clamp((gpu.used ?? 0) - models, 0, gpu.total - models);
+  const kept = clamp(gpu.headroom, 0, gpu.total - models - others);
   const parts = [
+    part('system', others),
     ...pieces(models, instances, (instance) => instance.measured?.vram ?? 0),
-    part('free', gpu.total - models - kept),
+    part('free', gpu.total - models - others - kept),
     part('kept', kept),
   ];
   return { total: gpu.total, parts: parts.filter((p) => p.bytes > 0), servicesUnknown: false };

@@ -41,7 +41,12 @@ function GpuMemory({ gpu }: { gpu: GpuView }) {
   const words = text.value.memory;
   const bar = gpuBar(gpu, view.value?.instances ?? []);
   if (bar !== null)
-    return <MemoryBar title={words.gpu(gpu.name)} bar={bar} low={false} keptLabel={words.headroom} />;
+    return (
+      <>
+        <MemoryBar title={words.gpu(gpu.name)} bar={bar} low={false} keptLabel={words.headroom} />
+        {gpu.used === null && <p class="muted memory-note">{words.unread}</p>}
+      </>
+    );
   return (
     <div class="bar-block">
       <h3>{words.gpu(gpu.name)}</h3>

@@ -85,6 +85,7 @@ export const en = {
     headroom: 'Kept free',
     shared: (name: string) => `${name} shares this memory.`,
     unmeasured: 'Not measured yet.',
+    unread: 'What other programs take of it is not known.',
     low: 'Memory is low: no model loads until there is more.',
   },
   model: {

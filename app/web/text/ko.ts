@@ -79,6 +79,7 @@ export const ko: Text = {
     headroom: '비워 둠',
     shared: (name) => `${name} GPU는 이 메모리를 함께 씁니다.`,
     unmeasured: '아직 측정하지 않았습니다.',
+    unread: '다른 프로그램이 얼마나 쓰는지는 알 수 없습니다.',
     low: '메모리가 부족합니다. 여유가 생길 때까지 모델을 로드하지 않습니다.',
   },
   model: {

@@ -69,6 +69,7 @@ export const zh: Text = {
     headroom: '预留',
     shared: (name) => `${name} 共用这部分内存。`,
     unmeasured: '尚未测量。',
+    unread: '无法得知其他程序占用多少。',
     low: '内存不足，恢复之前不再加载模型。',
   },
   model: {

@@ -93,6 +93,18 @@ test('gauges show the state of the moment, and what is over is gone', async (t) 
     leases: 2,
     models: [modelView({ placement: 'cpu', outage })],
     memory: { total: 8e9, available: 3e9, reserve: 2e9, budget: 6e9, models: 1e9, services: null },
+    gpus: [
+      { name: 'card', kind: 'amd', memory: 'dedicated', total: 8e9, used: 3e9, models: 2e9, headroom: 5e8 },
+      {
+        name: 'other',
+        kind: 'intel',
+        memory: 'dedicated',
+        total: null,
+        used: null,
+        models: 0,
+        headroom: 5e8,
+      },
+    ],
     problems: [{ code: 'docker_not_running', text: 'Docker does not answer.', fix: 'Start it.' }],
   });
   const samples = await scrape(port);
@@ -103,6 +115,9 @@ test('gauges show the state of the moment, and what is over is gone', async (t) 
   assert.equal(samples.get('llamastead_placement_out{model="chat",placement="gpu",reason="hang"}'), 1);
   assert.equal(samples.get('llamastead_memory_bytes{what="available"}'), 3e9);
   assert.equal(samples.get('llamastead_memory_bytes{what="services"}'), undefined);
+  assert.equal(samples.get('llamastead_gpu_memory_bytes{gpu="card",what="used"}'), 3e9);
+  assert.equal(samples.get('llamastead_gpu_memory_bytes{gpu="card",what="total"}'), 8e9);
+  assert.equal(samples.get('llamastead_gpu_memory_bytes{gpu="other",what="used"}'), undefined);
   assert.equal(samples.get('llamastead_problems{code="docker_not_running"}'), 1);
   gate.show({ models: [modelView()], problems: [] });
   const later = await scrape(port);

@@ -147,6 +147,17 @@ describe('discovery documents', () => {
     assert.equal(home?.document.components['ram_budget'], undefined);
   });
 
+  it('have free GPU memory only where a GPU has memory of its own', () => {
+    const gpu = { name: 'g', kind: 'nvidia', total: null, used: null, models: 0, headroom: 0 } as const;
+    for (const [memory, expected] of [
+      ['dedicated', 'sensor'],
+      ['shared', undefined],
+    ] as const) {
+      const [home] = announcements(homeView({ gpus: [{ ...gpu, memory }] }), context);
+      assert.equal(home?.document.components['gpu_memory_available']?.platform, expected);
+    }
+  });
+
   it('keep ids of two homes and of models with alike names apart', () => {
     const other = announcements(twoModels, { ...context, instance: 'home-model-chat' });
     const ids = [...devices, ...other].map((device) => device.topic);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { eventPayload, homeState, metrics, modelState } from '../../../app/adapters/mqtt/payloads.ts';
+import type { GpuView } from '../../../app/core/view.ts';
 import { GIB, homeView, instanceView, modelView, OUTAGE } from './support/views.ts';
 
 describe('state of the home', () => {
@@ -82,6 +83,17 @@ describe('metrics', () => {
   it('are unknown, not zero, before the memory was read', () => {
     const { llm_memory, host_memory_available } = metrics(homeView({ memory: null }));
     assert.deepEqual([llm_memory, host_memory_available], [null, null]);
+  });
+
+  it('show what is free of the GPUs that tell, and nothing where none does', () => {
+    const gpu = (total: number | null, used: number | null): GpuView => ({
+      ...{ name: 'g', kind: 'nvidia', memory: 'dedicated', total, used, models: 0, headroom: 0 },
+    });
+    const free = (...gpus: GpuView[]) => metrics(homeView({ gpus })).gpu_memory_available;
+    assert.equal(free(gpu(12 * GIB, 3.04 * GIB), gpu(8 * GIB, 8 * GIB), gpu(8 * GIB, null)), 9);
+    assert.equal(free(gpu(8 * GIB, 8 * GIB)), 0);
+    assert.equal(free(gpu(8 * GIB, null), gpu(null, null)), null);
+    assert.equal(free(), null);
   });
 });
 

@@ -87,6 +87,7 @@ export function aView(fields: Partial<View> = {}): View {
         kind: 'nvidia',
         memory: 'dedicated',
         total: 12 * GIB,
+        used: gib(6.4),
         models: gib(5.1),
         headroom: gib(0.5),
       },

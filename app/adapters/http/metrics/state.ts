@@ -11,6 +11,7 @@ export function stateMetrics(registry: Registry): (view: View) => void {
   const queue = gauge('queue_requests', 'Requests that wait for an instance.', []);
   const leases = gauge('leases', 'Requests that an instance answers now.', []);
   const memory = gauge('memory_bytes', 'RAM of the host, by what it is for.', ['what']);
+  const gpus = gauge('gpu_memory_bytes', 'Memory of a GPU, by what it is for.', ['gpu', 'what']);
   const instances = gauge('instances', 'Instances by model, placement and state.', [
     'model',
     'placement',
@@ -29,9 +30,14 @@ export function stateMetrics(registry: Registry): (view: View) => void {
   return (view) => {
     queue.set(view.queue);
     leases.set(view.leases);
-    for (const one of [memory, instances, loaded, outage, problems]) one.reset();
+    for (const one of [memory, gpus, instances, loaded, outage, problems]) one.reset();
     for (const [what, bytes] of Object.entries(view.memory ?? {})) {
       if (typeof bytes === 'number') memory.set({ what }, bytes);
+    }
+    for (const { name, total, used, models, headroom } of view.gpus) {
+      for (const [what, bytes] of Object.entries({ total, used, models, headroom })) {
+        if (bytes !== null) gpus.set({ gpu: name, what }, bytes);
+      }
     }
     for (const { model, placement, state } of view.instances) instances.inc({ model, placement, state });
     for (const { name, placements, placement: at, outage: out } of view.models) {
