@@ -4,7 +4,7 @@ import { ownMemory } from './device-memory.ts';
 import { isNamedIn } from './gpu-names.ts';
 import type { Instance } from './instance.ts';
 import { learnedView } from './learning.ts';
-import { allowedPlacements, breaker } from './placement.ts';
+import { allowedPlacements } from './placement.ts';
 import { queuePositions } from './queue.ts';
 import { reducedView, reductionProblems } from './reduction.ts';
 import type { Request, RequestId } from './request.ts';
@@ -54,12 +54,12 @@ export function snapshot(
 }
 
 /** The one word for a model: what a person should know first. */
-export function statusOf(state: State, model: Model, now: Now): ModelStatus {
+export function statusOf(state: State, model: Model): ModelStatus {
   const instances = instancesOf(state, model.name);
   const phases = new Set(instances.map(({ phase }) => phase.state));
   const own = state.models.get(model.name);
   if (phases.has('ready')) {
-    if (currentOutage(model, own, now) !== null) return 'degraded';
+    if (currentOutage(model, own) !== null) return 'degraded';
     return instances.some(({ leases }) => leases.size > 0) ? 'busy' : 'ready';
   }
   if (phases.has('starting')) return 'starting';
@@ -72,17 +72,17 @@ export function statusOf(state: State, model: Model, now: Now): ModelStatus {
 export function placementOf(state: State, model: Model): Placement | 'none' {
   const order = model.placements;
   let best: Placement | 'none' = 'none';
-  for (const { placement, phase, leases } of instancesOf(state, model.name)) {
-    const serves = phase.state === 'ready' || (phase.state === 'draining' && leases.size > 0);
+  for (const { placement, phase } of instancesOf(state, model.name)) {
+    const serves = phase.state === 'ready' || phase.state === 'draining';
     if (serves && (best === 'none' || order.indexOf(placement) < order.indexOf(best))) best = placement;
   }
   return best;
 }
 
-function currentOutage(model: Model, own: ModelState | undefined, now: Now) {
+function currentOutage(model: Model, own: ModelState | undefined) {
   for (const placement of allowedPlacements(model)) {
     const outage = own?.outages.get(placement);
-    if (outage !== undefined && breaker(outage, now.mono) !== 'closed') return outage;
+    if (outage !== undefined) return outage;
   }
   return null;
 }
@@ -97,8 +97,9 @@ function modelView(
   const own = state.models.get(model.name);
   const instances = instancesOf(state, model.name);
   const placement = placementOf(state, model);
-  const shown = model.profiles[placement === 'none' ? (allowedPlacements(model)[0] ?? 'cpu') : placement];
-  const outage = currentOutage(model, own, now);
+  const next = placement === 'none' ? [...allowedPlacements(model), ...model.placements] : [placement];
+  const [shown] = next.flatMap((one) => model.profiles[one] ?? []);
+  const outage = currentOutage(model, own);
   const due = instances.map((one) => idleDue(state, one)).find((at) => at !== null) ?? null;
   const need = shown && state.needs.get(shown.hash);
   return {
@@ -107,7 +108,7 @@ function modelView(
     aliases: model.aliases,
     task: model.task,
     mode: model.mode,
-    status: statusOf(state, model, now),
+    status: statusOf(state, model),
     placement,
     placements: model.placements,
     keepLoaded: model.keepLoaded,

@@ -179,6 +179,20 @@ describe('a layer keeps of a token', () => {
     });
   }
 
+  test('nothing where another kind of layer stands between those of latent attention', () => {
+    const values = {
+      'attention.kv_lora_rank': 512,
+      'attention.key_length_mla': 192,
+      'attention.head_count_kv': [0, 1],
+    };
+    const names = ['blk.0.attn_kv_a_mqa.weight', 'blk.1.attn_kv_a_mqa.weight'];
+    const { layers } = shapeOf(fileOf({ ...HEADS, ...values, block_count: 2 }, names));
+    assert.deepEqual(
+      layers.map(({ k }) => k),
+      [0, 512],
+    );
+  });
+
   test('what its own heads take: layers can differ', () => {
     const values = { ...HEADS, block_count: 3, 'attention.key_length': 128, 'attention.value_length': 128 };
     const names = [0, 1, 2].map((layer) => `blk.${layer}.attn_k.weight`);

@@ -122,6 +122,9 @@ describe('the one word for a model, and where it runs', () => {
         ['ready', 'ready'],
       );
       assert.equal(shown.models[0]?.placement, 'gpu');
+      assert.ok(shown.models[0]?.unloadAt !== null, 'it goes with the one that is used');
+      world.request();
+      assert.equal(chatOf(world)?.status, 'busy', 'the other one rests');
     }
   });
 });
@@ -242,6 +245,11 @@ describe('a model', () => {
     assert.equal(chatOf(home({}, { ...own, mode: 'cpu' }))?.file, 'small.gguf');
   });
 
+  test('that is off is shown as it would be loaded if it were on', () => {
+    const { file, context } = chatOf(home({}, { ...own, mode: 'off' })) ?? {};
+    assert.deepEqual([file, context], ['big.gguf', 8192]);
+  });
+
   test('without a placement that could be built has no file to show', () => {
     const { context, parallel, file, need: needed } = chatOf(home({}, { ...own, profiles: {} })) ?? {};
     assert.deepEqual([context, parallel, file, needed], [0, 0, '', null]);
@@ -287,6 +295,8 @@ describe('a model', () => {
     holdsOnce();
     const request = world.request();
     world.finishStart();
+    assert.equal(chatOf(world)?.status, 'starting');
+    assert.equal(chatOf(world)?.outage?.probing, false, 'the CPU loads');
     world.finishStart();
     world.end(request);
     assert.equal(chatOf(world)?.outage?.probing, false, 'the CPU serves');
@@ -305,6 +315,23 @@ describe('a model', () => {
 });
 
 describe('what runs and waits', () => {
+  test('a request waits for a load also while what failed it is still to go', () => {
+    const world = home({ holdStarts: true, holdRemovals: true });
+    const request = world.request();
+    world.finishStart();
+    world.end(request, RESET);
+    const { models, instances, requests } = viewOf(world);
+    assert.deepEqual(
+      instances.map(({ placement, state }) => [placement, state]),
+      [
+        ['gpu', 'failed'],
+        ['cpu', 'starting'],
+      ],
+    );
+    assert.equal(requests[0]?.phase, 'loading');
+    assert.equal(models[0]?.outage?.probing, false);
+  });
+
   test('instances, requests with their places, and how many of each', () => {
     const world = home({ holdStarts: true });
     const first = world.request();
@@ -447,6 +474,7 @@ describe('memory', () => {
   const BOTH: Gpu = { ...FIRST, name: joinedName('RTX 3060', 'Tesla T4'), devices: ['CUDA0', 'CUDA1'] };
   const TWIN: Gpu = { ...SECOND, name: 'RTX 3060' };
   const PARTS: Gpu = { ...BOTH, name: joinedName('RTX 3060', 'RTX 3060') };
+  assert.equal(PARTS.name, 'RTX 3060');
   for (const [what, gpus, used, takes, expected] of [
     ['the one of two GPUs that the model uses', [FIRST, SECOND], SECOND, { CUDA1: 3 }, [0, 3]],
     ['both of two GPUs that the model uses as one', [FIRST, SECOND], BOTH, { CUDA0: 3, CUDA1: 4 }, [3, 4]],

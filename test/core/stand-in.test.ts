@@ -214,6 +214,14 @@ describe('while something is away', () => {
     assert.deepEqual(out(world), []);
   });
 
+  test('a mode that allowed the better one before leaves what runs where it is', () => {
+    const local = { ...three, profiles: { ...three.profiles, split: profile('chat', 'split') } };
+    const world = makeWorld({ policy: policy([local], { failover }) });
+    found(world, 'split');
+    world.submit({ type: 'configured', policy: policy([{ ...local, mode: 'gpu' }]), why: 'settings' });
+    assert.deepEqual(world.placements(), ['split']);
+  });
+
   test('nothing is put off before there is a configuration', () => {
     const state = emptyState();
     state.engines.set('tower', { observed: false, problem: PROBLEM, lostAt: null });
