@@ -48,14 +48,20 @@ function configured(gpu: GpuConfig, config: Config, detected: readonly DetectedG
   const total = memory === 'dedicated' ? sumOf(seen.map((one) => one?.total ?? null)) : null;
   const headroom = gpu.headroom === 'auto' ? gpuHeadroom(total, false) : gpu.headroom;
   const cards = numbersThem(gpu) ? {} : Object.assign({}, ...seen.map((one) => one?.cards));
-  return { name: gpu.name, kind: gpu.kind, engine, devices, env: gpu.env, memory, total, headroom, cards };
+  // Without it CUDA0 is the fastest card, not the first one on the bus, which it was detected as.
+  const env = gpu.kind === 'nvidia' ? { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', ...gpu.env } : gpu.env;
+  return { name: gpu.name, kind: gpu.kind, engine, devices, env, memory, total, headroom, cards };
 }
 
 /** Variables that choose devices, and thereby number them anew. */
 const CHOOSES_DEVICES = /(VISIBLE_DEVICES|DEVICE_ORDINAL|DEVICE_ORDER|DEVICE_SELECTOR|AFFINITY_MASK)$/;
 
+/** As they were detected. */
+const isByBus = (name: string, value: string): boolean =>
+  name === 'CUDA_DEVICE_ORDER' && value === 'PCI_BUS_ID';
+
 function numbersThem({ env }: GpuConfig): boolean {
-  return Object.keys(env).some((name) => CHOOSES_DEVICES.test(name));
+  return Object.entries(env).some(([name, value]) => CHOOSES_DEVICES.test(name) && !isByBus(name, value));
 }
 
 /** Hidden ones are numbered as if they were alone: their names say nothing here. */

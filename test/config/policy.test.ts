@@ -250,6 +250,22 @@ test('a named GPU is the cards that were detected under its devices, unless it n
   });
 });
 
+test('NVIDIA cards are numbered by the bus, as they were detected, unless the configuration numbers them', () => {
+  const found = [
+    detected('T4', 'on', { kind: 'nvidia', devices: ['CUDA0'], cards: { CUDA0: '0000:01:00.0' } }),
+  ];
+  for (const [more, order, cards] of [
+    ['', 'PCI_BUS_ID', { CUDA0: '0000:01:00.0' }],
+    ['env: {CUDA_DEVICE_ORDER: PCI_BUS_ID}', 'PCI_BUS_ID', { CUDA0: '0000:01:00.0' }],
+    ['env: {CUDA_DEVICE_ORDER: FASTEST_FIRST}', 'FASTEST_FIRST', {}],
+  ] as const) {
+    const [gpu] = made(`gpus: [{name: a, kind: nvidia, ${more}}]`, { detected: found }).policy.gpus;
+    assert.deepEqual([gpu?.env['CUDA_DEVICE_ORDER'], gpu?.cards], [order, cards], more);
+  }
+  const [other] = made('gpus: [{name: a, kind: amd}]').policy.gpus;
+  assert.deepEqual(other?.env, {});
+});
+
 test('a model may name its GPUs: by name, by the slug of a detected name, by device, several as one', () => {
   const gpus =
     'gpus: [{name: a, kind: nvidia, devices: [CUDA0]}, {name: b, kind: nvidia, devices: [CUDA1]}, {name: c, kind: intel}]';
@@ -326,7 +342,7 @@ test('the hash follows all that a container is made from, and nothing else', () 
     ({} as Profile);
   assert.ok(profile.gpu);
   const same: Omit<Profile, 'hash'>[] = [
-    { ...profile, gpu: { ...profile.gpu, env: { GGML_B: '2', GGML_A: '1' } } },
+    { ...profile, gpu: { ...profile.gpu, env: { GGML_B: '2', ...profile.gpu.env } } },
     { ...profile, standby: 'warm' },
     { ...profile, gpu: { ...profile.gpu, name: 'other', total: 1, headroom: 1, cards: { CUDA0: 'x' } } },
   ];

@@ -5,7 +5,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Card, type DetectedGpu, judgeCards } from '../../core/gpu-detection.ts';
-import { systemCode } from '../../errors.ts';
+import { optional } from './optional.ts';
 
 export interface GpuSources {
   readonly sys?: string;
@@ -35,14 +35,15 @@ async function readCard(bus: string, proc: string, pci: string): Promise<Card | 
   const file = (name: string) => read(join(bus, pci, name));
   const deviceClass = await file('class');
   if (!deviceClass?.startsWith(DISPLAY_CLASS)) return undefined;
-  const [vendor, device, uevent, vram, lmem, vramVendor, nodes, information] = await Promise.all([
+  const nodes = await list(join(bus, pci, 'drm'));
+  const card = nodes.find((name) => /^card\d+$/.test(name)) ?? '';
+  const [vendor, device, uevent, vram, lmem, vramVendor, information] = await Promise.all([
     file('vendor'),
     file('device'),
     file('uevent'),
     file('mem_info_vram_total'),
-    file('lmem_total_bytes'),
+    file(join('drm', card, 'lmem_total_bytes')),
     file('mem_info_vram_vendor'),
-    list(join(bus, pci, 'drm')),
     read(join(proc, 'driver/nvidia/gpus', pci, 'information')),
   ]);
   return {
@@ -62,23 +63,13 @@ function bytesOf(text: string | null): number | null {
 }
 
 async function read(file: string): Promise<string | null> {
-  return quiet(async () => (await readFile(file, 'utf8')).trim(), null);
+  return (await optional(readFile(file, 'utf8')))?.trim() ?? null;
 }
 
 async function list(folder: string): Promise<readonly string[]> {
-  return quiet(() => readdir(folder), []);
+  return (await optional(readdir(folder))) ?? [];
 }
 
 async function exists(file: string): Promise<boolean> {
-  return quiet(async () => (await stat(file)) !== undefined, false);
-}
-
-/** A file that is absent or refused is a device that does not say: `otherwise`. */
-async function quiet<T>(reading: () => Promise<T>, otherwise: T): Promise<T> {
-  try {
-    return await reading();
-  } catch (error) {
-    if (systemCode(error) !== undefined) return otherwise;
-    throw error;
-  }
+  return (await optional(stat(file))) !== null;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { deviceMemory } from '../../../app/adapters/host/device-memory.ts';
 import { detectGpus } from '../../../app/adapters/host/gpus.ts';
 import { host } from '../../../app/adapters/host/memory.ts';
@@ -115,10 +115,71 @@ test('amdgpu tells the memory of each card, by the address that its GPU has', as
   }
 });
 
-test('NVIDIA’s and Intel’s drivers tell no card’s use in sysfs, and nothing is guessed', async (t) => {
+test('NVIDIA’s driver and the kernel’s own for Intel tell no card’s use in sysfs, and nothing is guessed', async (t) => {
   for (const machine of ['zimacube', 'nvidiaTwo', 'arc', 'none']) {
     const { cards } = deviceMemory({ sys: join(await rootOf(t, machine), 'sys') });
     assert.deepEqual(await cards(), {}, machine);
+  }
+});
+
+const ARC = '0000:03:00.0';
+
+/** The machine with an Intel card, with more files: names below sysfs. */
+async function arc(t: TestContext, files: Readonly<Record<string, string>>) {
+  const root = await rootOf(t, 'arc');
+  const sys = join(root, 'sys');
+  for (const [file, text] of Object.entries(files)) {
+    await mkdir(dirname(join(sys, file)), { recursive: true });
+    await writeFile(join(sys, file), text);
+  }
+  const gpus = await detectGpus({ sys, proc: join(root, 'proc') });
+  return { cards: await deviceMemory({ sys }).cards(), gpu: gpusInUse(gpus)[0] };
+}
+
+describe('an Intel card tells its memory', () => {
+  const LMEM = `bus/pci/devices/${ARC}/drm/card1/lmem`;
+  const CAPACITY = 'fs/cgroup/dmem.capacity';
+  const regions = (vram0: number, more = '') =>
+    `drm/${ARC}/vram0 ${vram0}\ndrm/${ARC}/stolen 8650752\n${more}`;
+
+  test('by Intel’s own driver, beside its card', async (t) => {
+    const { cards, gpu } = await arc(t, {
+      [`${LMEM}_total_bytes`]: '17179869184\n',
+      [`${LMEM}_avail_bytes`]: '16000000000\n',
+    });
+    assert.deepEqual(cards, { [ARC]: { total: 17179869184, used: 1179869184 } });
+    assert.equal(gpu?.total, 17179869184);
+    assert.deepEqual(gpu?.cards, { Vulkan0: ARC });
+  });
+
+  test('by the dmem controller, summed over the cgroups below the root', async (t) => {
+    const { cards } = await arc(t, {
+      [CAPACITY]: regions(8514437120),
+      'fs/cgroup/system.slice/dmem.current': regions(12550144),
+      'fs/cgroup/docker/dmem.current': regions(5_000_000_000, 'drm/0000:09:00.0/vram 7\n'),
+      'fs/cgroup/init.scope/dmem.current': '',
+      'fs/cgroup/docker/abc/dmem.current': regions(5_000_000_000),
+    });
+    assert.deepEqual(cards, { [ARC]: { total: 8514437120, used: 5_012_550_144 } });
+  });
+
+  test('with both tiles of one that has two', async (t) => {
+    const two = (each: number) => regions(each, `drm/${ARC}/vram1 ${each}\n`);
+    const { cards } = await arc(t, { [CAPACITY]: two(8), 'fs/cgroup/docker/dmem.current': two(3) });
+    assert.deepEqual(cards, { [ARC]: { total: 16, used: 6 } });
+  });
+
+  for (const [why, files] of [
+    ['one of the two figures is missing', { [`${LMEM}_total_bytes`]: '17179869184\n' }],
+    ['more is free than there is', { [`${LMEM}_total_bytes`]: '1\n', [`${LMEM}_avail_bytes`]: '2\n' }],
+    ['the controller is off below the root', { [CAPACITY]: regions(8), 'fs/cgroup/docker/cpu.stat': '' }],
+    ['only a container’s own cgroup is seen', { 'fs/cgroup/dmem.current': regions(8) }],
+    [
+      'the kernel writes something else',
+      { [CAPACITY]: `drm/${ARC}/vram0 max\n`, 'fs/cgroup/docker/dmem.current': regions(8) },
+    ],
+  ] as const) {
+    test(`not where ${why}`, async (t) => assert.deepEqual((await arc(t, files)).cards, {}));
   }
 });
 
