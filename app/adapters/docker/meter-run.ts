@@ -5,7 +5,7 @@ import type { CardMemory } from '../../core/types.ts';
 import type { Clock } from '../../ports.ts';
 import type { DockerApi } from './api.ts';
 import { meterOptions } from './container-spec.ts';
-import { dockerError, isUnreachable } from './docker-error.ts';
+import { dockerError, isTimeOut, isUnreachable } from './docker-error.ts';
 import { imageMissing } from './engine-problem.ts';
 import type { GpuAccess } from './gpu-access.ts';
 import type { Guarded } from './guarded.ts';
@@ -81,7 +81,8 @@ async function removeMeters({ owner, api, change }: MeterParts): Promise<void> {
 
 function endBy(thrown: unknown, engine: string): MeterEnd {
   const error = dockerError(thrown);
-  if (isUnreachable(error)) return { kind: 'away' };
+  // A card that hangs holds up its container's start, in an engine that is well.
+  if (isUnreachable(error) && !isTimeOut(error)) return { kind: 'away' };
   if (imageMissing(error, engine) !== null) return { kind: 'no_image' };
   const detail = error.message;
   if (/could not select device driver|unresolvable CDI devices/i.test(detail)) {

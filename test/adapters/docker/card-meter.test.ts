@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream';
 import { describe, test } from 'node:test';
 import type { ContainerCreateOptions } from 'dockerode';
 import { cardMeter } from '../../../app/adapters/docker/card-meter.ts';
+import { noAnswer } from '../../../app/adapters/docker/docker-error.ts';
 import { smiAccess } from '../../../app/adapters/docker/gpu-access.ts';
 import { LABELS } from '../../../app/adapters/docker/names.ts';
 import { AppError } from '../../../app/errors.ts';
@@ -341,6 +342,17 @@ describe('the reader of the NVIDIA cards', () => {
     await it.says(LINE);
     assert.deepEqual(it.meter.readings.recent(), READING);
     assert.deepEqual(it.codes(), []);
+  });
+
+  test('a start that Docker leaves without an answer is tried again: the card may hang', async () => {
+    const it = bench();
+    it.engine.refuses = noAnswer(30_000);
+    await it.connects();
+    assert.equal(it.made.length, 1);
+    it.engine.refuses = null;
+    await it.passes(1_000);
+    await it.says(LINE);
+    assert.deepEqual(it.meter.readings.recent(), READING);
   });
 
   test('is removed at the end, and none is made after', async () => {
