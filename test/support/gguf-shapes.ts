@@ -26,6 +26,8 @@ export interface Shape {
   /** Without an output matrix of its own. */
   readonly tied?: boolean;
   readonly trainedContext?: number;
+  /** Kinds that a token can be of, where the model tells them apart. */
+  readonly tokenTypes?: number;
   /** Tensors beside the token table, instead of the output's norm. */
   readonly inputs?: readonly TensorSpec[];
   /** More metadata, below the architecture's name. */
@@ -241,7 +243,13 @@ export const BERT_LARGE: Shape = {
   vocabulary: 250002,
   type: F16,
   tied: true,
-  more: { 'attention.causal': { bool: false }, pooling_type: { u32: 2 } },
+  trainedContext: 8192,
+  more: {
+    'attention.causal': { bool: false },
+    'attention.layer_norm_epsilon': { f32: 1e-5 },
+    pooling_type: { u32: 2 },
+  },
+  tokenTypes: 1,
   inputs: [
     { name: 'token_types.weight', type: F32, dims: [1024, 1] },
     { name: 'position_embd.weight', type: F32, dims: [1024, 8192] },
@@ -269,13 +277,20 @@ export const BERT_LARGE: Shape = {
   },
 };
 
-export type ShapeName = 'EIGHT_B' | 'GEMMA3_4B' | 'QWEN35_9B' | 'QWEN3_30B_A3B' | 'DEEPSEEK_LITE';
+export type ShapeName =
+  | 'EIGHT_B'
+  | 'GEMMA3_4B'
+  | 'QWEN35_9B'
+  | 'QWEN3_30B_A3B'
+  | 'DEEPSEEK_LITE'
+  | 'BERT_LARGE';
 export const SHAPES: Readonly<Record<ShapeName, Shape>> = {
   EIGHT_B,
   GEMMA3_4B,
   QWEN35_9B,
   QWEN3_30B_A3B,
   DEEPSEEK_LITE,
+  BERT_LARGE,
 };
 
 /** The file of a shape. */
@@ -302,6 +317,7 @@ export function modelSpec(shape: Shape, general: Readonly<Record<string, Value>>
         ...shape.more,
       }),
       ...tokenizer(vocabulary),
+      ...(shape.tokenTypes && { 'tokenizer.ggml.token_type_count': { u32: shape.tokenTypes } }),
     },
     tensors: [
       { name: 'token_embd.weight', type: shape.outputType ?? shape.type, dims: [embedding, vocabulary] },
