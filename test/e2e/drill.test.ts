@@ -150,12 +150,9 @@ test('a stream whose GPU dies before its tool call gets one call, from the CPU',
   await chat(home, { model: 'caller' });
   const victim = await home.container('caller', 'gpu');
   const id = 'before-the-call';
-  // A prompt that takes its time to be read.
-  const asked = {
-    ...TOOL_REQUEST,
-    model: 'caller',
-    messages: [{ role: 'user', content: 'light '.repeat(200) }],
-  };
+  // So that there is no call before.
+  await home.docker('exec', victim, 'sh', '-c', 'kill -STOP $(pidof llama-server)');
+  const asked = { ...TOOL_REQUEST, model: 'caller' };
   const response = home.post('/v1/chat/completions', asked, { 'x-request-id': id });
   await running(home, id);
   await home.docker('kill', victim);

@@ -15,7 +15,8 @@ before(async () => {
   const bench = await ensureBench();
   const image = await ensureFragileLlama(bench);
   home = await startController('e2e-recovery', {
-    failover: { returnAfter: '1s' },
+    // The CPU stands still for as long as the GPU takes to come back.
+    failover: { returnAfter: '1s', silence: '300s' },
     models: {
       tiny: { file: 'tiny.gguf', context: 2048, parallel: 2, cpu: { threads: 1 } },
       other: { file: 'tiny.gguf', context: 512, placements: ['cpu'] },
