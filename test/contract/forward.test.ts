@@ -265,7 +265,7 @@ test('a kill before the first content is replayed unseen, one after it ends the 
 test('a frozen instance misses the first-token deadline; closing its connections is quicker', async () => {
   const victim = await servers.start('frozen');
   await ready(victim);
-  const settings = { firstToken: 400 };
+  const settings = { firstToken: 2_000 };
   const bench = await home([victim, cpu], { settings, onFailure: () => toCpu });
   await freeze((...command) => servers.docker.run(command), victim.name);
   const slow = await ask(bench.url + CHAT, { ...HI, stream: true });

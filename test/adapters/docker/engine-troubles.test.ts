@@ -208,7 +208,7 @@ test('a server that ignores SIGTERM gets SIGKILL after its grace', async (t) => 
 });
 
 test('a container that does not go away is stuck, and can be tried again', async (t) => {
-  const it = await bench(t, {}, { timing: { removal: 300 } });
+  const it = await bench(t, {}, { timing: { removal: 2_000 } });
   const id = await running(it);
   it.fake.engine.removalHangs = true;
   const stuck = (error: unknown) => error instanceof AppError && error.code === 'stuck';

@@ -1,6 +1,7 @@
 /** A text whose instance died goes on at another one, on scripted instances. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { manualClock } from '../../../support/clock.ts';
 import {
   type Behaviour,
   type Continuing,
@@ -416,8 +417,14 @@ describe('a resume that fails itself ends with an error event', () => {
   }
 
   test('by silence', async () => {
-    const { bench } = await scene(cut('a'), continuing(silent), { settings: { firstToken: 50 } });
-    const reply = await ask(bench.url + PATH, BODY);
+    const clock = manualClock();
+    const settings = { firstToken: 5_000 };
+    const { bench, cpu } = await scene(cut('a'), continuing(silent), { settings, clock });
+    const asked = ask(bench.url + PATH, BODY);
+    // What comes after the questions is the text to go on with.
+    await cpu.arrival(4);
+    clock.advance(5_000);
+    const reply = await asked;
     assert.match(reply.text(), /"failed_after_output"[^\n]*\n\n$/);
     const outcome = bench.tickets[0]?.outcomes.at(-1);
     assert.deepEqual(outcome?.kind === 'failed' && outcome.failure, { kind: 'first_token_deadline' });
