@@ -131,6 +131,17 @@ test('there are no default exports, enums, any, or suppressed errors', () => {
   );
 });
 
+test('no test draws by chance: what draws goes by the one seed, or is told one', () => {
+  const isDrawn = /\bfrom 'fast-check'|\bMath\.random\(/;
+  const wrong = filesIn('test', /\.ts$/)
+    .filter(({ path }) => !['test/support/property.ts', 'test/rules/rules.test.ts'].includes(path))
+    .filter(({ text }) => isDrawn.test(text));
+  assert.deepEqual(
+    wrong.map(({ path }) => path),
+    [],
+  );
+});
+
 /** Comment lines may speak of anything, but for the marks that suppress errors. */
 function withoutComments(text: string): string {
   return text.replaceAll(/^\s*(\/\/(?!.*@ts-)|\*(?!.*@ts-)|\/\*\*?(?!.*@ts-)).*$/gm, '');

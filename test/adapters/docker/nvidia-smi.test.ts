@@ -1,8 +1,8 @@
 /** Lines of nvidia-smi, as drivers of several years print them, and whatever else may come. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { SMI_COMMAND, type SmiLine, smiLine } from '../../../app/adapters/docker/nvidia-smi.ts';
+import { fc } from '../../support/property.ts';
 
 const MIB = 1024 * 1024;
 const PCI = '0000:01:00.0';
