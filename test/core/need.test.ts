@@ -220,6 +220,12 @@ test('property: the parts sum to the totals, each is positive', () => {
         const vram = Object.values(need.vram).reduce((sum, bytes) => sum + bytes, 0);
         const all = need.parts.reduce((sum, { bytes }) => sum + bytes, 0);
         assert.equal(need.ram + vram, all);
+        const onHost = need.parts.filter(({ device }) => device === 'host');
+        assert.equal(
+          need.ram,
+          onHost.reduce((sum, { bytes }) => sum + bytes, 0),
+        );
+        assert.deepEqual(Object.keys(need.vram), placement === 'gpu' ? ['Vulkan0'] : []);
         assert.ok(need.parts.every(({ bytes }) => bytes > 0 && Number.isSafeInteger(bytes)));
         assert.ok(need.mapped <= need.ram);
       },
