@@ -15,6 +15,9 @@ import { serve } from './serve.ts';
 /** A fault of the program itself: ended at once, started again by Docker, which adopts its instances. */
 const EXIT_FAULT = 70;
 
+/** What belongs to a start is over by then. */
+const STARTED_MS = 8_000;
+
 const world: CliWorld = {
   variable: (name) => process.env[name],
   readFile: (path) => readFileSync(path, 'utf8'),
@@ -70,7 +73,20 @@ async function runServe(given: string | null): Promise<void> {
   });
   log.logger.info({ url: service.url, version: pkg.version }, 'Llamastead is ready');
   endOnSignals(service, log);
+  tidyOnce(service);
   process.on('SIGHUP', () => void service.reload());
+}
+
+/**
+ * What a start leaves behind (10 MB, with the code that only it runs) would stay for as long as nothing asks for memory.
+ * It takes a tenth of a second, so it waits until no request is there.
+ */
+function tidyOnce(service: { isIdle(): boolean }): void {
+  const timer = setInterval(() => {
+    if (!service.isIdle()) return;
+    clearInterval(timer);
+    void globalThis.gc?.({ type: 'major', flavor: 'last-resort', execution: 'async' });
+  }, STARTED_MS).unref();
 }
 
 /** A file that cannot be read is a wrong file: the running configuration stays. */

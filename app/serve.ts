@@ -52,6 +52,8 @@ export interface Service {
   /** Drains and ends everything; resolves when the process may end. */
   stop(): Promise<void>;
   reload(): Promise<void>;
+  /** No request waits or runs. */
+  isIdle(): boolean;
 }
 
 /**
@@ -199,6 +201,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
   return {
     url,
     reload,
+    isIdle: () => loop.state.requests.size === 0,
     async stop() {
       for (const end of endings) end();
       submit({ type: 'shutdown' });
