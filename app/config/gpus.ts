@@ -1,5 +1,5 @@
 /** Which GPUs may be used: as configured, or as detected. */
-import { type DetectedGpu, gpuHeadroom, gpusInUse } from '../core/gpu-detection.ts';
+import { type DetectedGpu, GPU_HEADROOM, gpusInUse } from '../core/gpu-detection.ts';
 import { joinedName } from '../core/gpu-names.ts';
 import { slug } from '../core/slug.ts';
 import type { Gpu, GpuKind, Problem } from '../core/types.ts';
@@ -46,7 +46,7 @@ function configured(gpu: GpuConfig, config: Config, detected: readonly DetectedG
   const byKind = gpu.kind === 'intel' ? 'shared' : 'dedicated';
   const memory = gpu.memory === 'auto' ? (seen[0]?.memory ?? byKind) : gpu.memory;
   const total = memory === 'dedicated' ? sumOf(seen.map((one) => one?.total ?? null)) : null;
-  const headroom = gpu.headroom === 'auto' ? gpuHeadroom(total, false) : gpu.headroom;
+  const headroom = gpu.headroom === 'auto' ? GPU_HEADROOM : gpu.headroom;
   const cards = numbersThem(gpu) ? {} : Object.assign({}, ...seen.map((one) => one?.cards));
   // Without it CUDA0 is the fastest card, not the first one on the bus, which it was detected as.
   const env = gpu.kind === 'nvidia' ? { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', ...gpu.env } : gpu.env;

@@ -6,7 +6,6 @@
 import type { Gpu, GpuKind, Problem } from './types.ts';
 
 const MIB = 1024 * 1024;
-const GIB = 1024 * MIB;
 
 /** A card on the PCI bus, as sysfs and the NVIDIA driver describe it. */
 export interface Card {
@@ -71,14 +70,8 @@ export function gpusInUse(detected: readonly DetectedGpu[]): readonly Gpu[] {
   return detected.filter(({ use }) => use === 'on').map(({ gpu }) => gpu);
 }
 
-/**
- * VRAM left alone (bytes): 512 MiB; where another container holds memory of the card, the larger of 10 % of
- * the total and 2 GiB.
- */
-export function gpuHeadroom(total: number | null, heldByOthers: boolean): number {
-  if (!heldByOthers) return 512 * MIB;
-  return Math.max((total ?? 0) * 0.1, 2 * GIB);
-}
+/** Device memory left alone (bytes), where the configuration names none. */
+export const GPU_HEADROOM = 512 * MIB;
 
 /** Judges all cards of one machine together. `hasKfd`: ROCm's kernel interface is there. */
 export function judgeCards(
@@ -138,7 +131,7 @@ function gpuOf(card: Known, { hasKfd, engine, index }: Surroundings, integrated:
     env: kind === 'nvidia' ? { CUDA_DEVICE_ORDER: 'PCI_BUS_ID' } : {},
     memory: integrated ? 'shared' : 'dedicated',
     total,
-    headroom: gpuHeadroom(total, false),
+    headroom: GPU_HEADROOM,
     cards: { [`${DEVICE_PREFIX[kind]}${index}`]: card.pci },
   };
 }

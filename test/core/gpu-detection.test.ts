@@ -1,7 +1,7 @@
 /** Which cards of a machine are given to instances, under which name, and why the others are not. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Card, gpuHeadroom, gpusInUse, judgeCards } from '../../app/core/gpu-detection.ts';
+import { type Card, gpusInUse, judgeCards } from '../../app/core/gpu-detection.ts';
 import { GIB, MIB } from '../support/model.ts';
 
 const card = (more: Partial<Card>): Card => ({
@@ -306,11 +306,4 @@ test('each verdict says why in words of its own', () => {
     'Integrated graphics: it uses the host’s RAM and may be slower than the CPU, so it is used only when the configuration names it.',
     'The driver of NVIDIA (0000:01:00.0) is not loaded.',
   ]);
-});
-
-test('headroom is 512 MiB; where another holds the card, the larger of a tenth and 2 GiB', () => {
-  assert.equal(gpuHeadroom(8 * GIB, false), GIB / 2);
-  assert.equal(gpuHeadroom(8 * GIB, true), 2 * GIB);
-  assert.equal(gpuHeadroom(40 * GIB, true), 4 * GIB);
-  assert.equal(gpuHeadroom(null, true), 2 * GIB);
 });
