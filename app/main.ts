@@ -10,6 +10,7 @@ import { systemClock } from './clock.ts';
 import { type ParsedConfig, parseConfig } from './config.ts';
 import { AppError } from './errors.ts';
 import { type Log, makeLog } from './log.ts';
+import { tidying } from './serve/tidy.ts';
 import { serve } from './serve.ts';
 
 /** A fault of the program itself: ended at once, started again by Docker, which adopts its instances. */
@@ -17,6 +18,8 @@ const EXIT_FAULT = 70;
 
 /** What belongs to a start is over by then. */
 const STARTED_MS = 8_000;
+/** Between two looks whether memory can be given back. */
+const LOOK_MS = 10_000;
 
 const world: CliWorld = {
   variable: (name) => process.env[name],
@@ -73,20 +76,25 @@ async function runServe(given: string | null): Promise<void> {
   });
   log.logger.info({ url: service.url, version: pkg.version }, 'Llamastead is ready');
   endOnSignals(service, log);
-  tidyOnce(service);
+  tidyUp(service);
   process.on('SIGHUP', () => void service.reload());
 }
 
-/**
- * What a start leaves behind (10 MB, with the code that only it runs) would stay for as long as nothing asks for memory.
- * It takes a tenth of a second, so it waits until no request is there.
- */
-function tidyOnce(service: { isIdle(): boolean }): void {
-  const timer = setInterval(() => {
-    if (!service.isIdle()) return;
-    clearInterval(timer);
-    void globalThis.gc?.({ type: 'major', flavor: 'last-resort', execution: 'async' });
-  }, STARTED_MS).unref();
+/** Without `--expose-gc`, as a developer starts it, all stays as V8 likes it. */
+function tidyUp({ isIdle }: { isIdle(): boolean }): void {
+  const { gc } = globalThis;
+  if (gc === undefined) return;
+  const look = tidying({
+    isIdle,
+    held: () => process.memoryUsage.rss(),
+    // Of the flavours only this one makes the young generation small again.
+    collect: () => gc({ type: 'major', flavor: 'last-resort', execution: 'async' }),
+  });
+  const first = setTimeout(() => {
+    void look();
+    setInterval(() => void look(), LOOK_MS).unref();
+  }, STARTED_MS);
+  first.unref();
 }
 
 /** A file that cannot be read is a wrong file: the running configuration stays. */

@@ -20,7 +20,8 @@ const OURS = `io.llamastead.instance=${NAME}`;
 const MIB = 2 ** 20;
 /** Until what a start does is over. */
 const SETTLE_MS = 15_000;
-const CALM_MS = 3_000;
+/** Until it has given back what the load took. */
+const CALM_MS = 45_000;
 const CONNECTIONS = 64;
 
 export interface RestEffort {
