@@ -2,8 +2,8 @@
 
 /** What is worth a collection (bytes). */
 const WORTH = 8 * 1024 * 1024;
-/** Looks in a row without a request. */
-const CALM = 3;
+/** Looks in a row without a request: two minutes. */
+const CALM = 12;
 
 export interface TidyParts {
   /** No request waits or runs. */

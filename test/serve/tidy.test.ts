@@ -33,30 +33,30 @@ test('also where a request is there at first', async () => {
   made.idle = false;
   assert.equal(await looks(2), 0);
   made.idle = true;
-  assert.equal(await looks(2), 0);
+  assert.equal(await looks(11), 0);
   assert.equal(await looks(1), 1);
 });
 
-test('what a burst took is collected when it is over for three looks', async () => {
+test('what a burst took is collected when it is over for twelve looks', async () => {
   const { made, looks } = program();
   await looks(1);
   made.held = 90;
   made.idle = false;
   assert.equal(await looks(100), 1);
   made.idle = true;
-  assert.equal(await looks(2), 1);
+  assert.equal(await looks(11), 1);
   made.idle = false;
   await looks(1);
   made.idle = true;
-  assert.equal(await looks(2), 1);
+  assert.equal(await looks(11), 1);
   assert.equal(await looks(1), 2);
 });
 
 test('for less than 8 MiB nothing is stopped', async () => {
   const { made, looks } = program();
-  await looks(3);
+  await looks(1);
   made.held = 57;
-  assert.equal(await looks(10), 1);
+  assert.equal(await looks(100), 1);
   made.held = 58;
-  assert.equal(await looks(3), 2);
+  assert.equal(await looks(12), 2);
 });

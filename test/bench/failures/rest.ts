@@ -21,7 +21,7 @@ const MIB = 2 ** 20;
 /** Until what a start does is over. */
 const SETTLE_MS = 15_000;
 /** Until it has given back what the load took. */
-const CALM_MS = 45_000;
+const CALM_MS = 140_000;
 const CONNECTIONS = 64;
 
 export interface RestEffort {
