@@ -10,7 +10,7 @@ import { systemClock } from './clock.ts';
 import { type ParsedConfig, parseConfig } from './config.ts';
 import { AppError } from './errors.ts';
 import { type Log, makeLog } from './log.ts';
-import { tidying } from './serve/tidy.ts';
+import { LOOK_EACH, tidying } from './serve/tidy.ts';
 import { serve } from './serve.ts';
 
 /** A fault of the program itself: ended at once, started again by Docker, which adopts its instances. */
@@ -18,8 +18,6 @@ const EXIT_FAULT = 70;
 
 /** What belongs to a start is over by then. */
 const STARTED_MS = 8_000;
-/** Between two looks whether memory can be given back. */
-const LOOK_MS = 10_000;
 
 const world: CliWorld = {
   variable: (name) => process.env[name],
@@ -92,7 +90,7 @@ function tidyUp({ isIdle }: { isIdle(): boolean }): void {
   });
   const first = setTimeout(() => {
     void look();
-    setInterval(() => void look(), LOOK_MS).unref();
+    setInterval(() => void look(), LOOK_EACH).unref();
   }, STARTED_MS);
   first.unref();
 }

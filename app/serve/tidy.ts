@@ -2,6 +2,8 @@
 
 /** What is worth a collection (bytes). */
 const WORTH = 8 * 1024 * 1024;
+/** Between two looks (ms). */
+export const LOOK_EACH = 10_000;
 /** Looks in a row without a request: two minutes. */
 const CALM = 12;
 
@@ -15,7 +17,7 @@ export interface TidyParts {
 }
 
 /**
- * Returns what is called every ten seconds, first when the start is over: what that left goes at the first look without
+ * Returns what is called every `LOOK_EACH`, first when the start is over: what that left goes at the first look without
  * a request. V8 gives memory back only when it needs some, so a program that rests would keep the most that it ever
  * took. To collect all stops everything for a tenth of a second and drops compiled code, which costs the next
  * thousands of requests a third more: so it waits until nobody has asked for a while, and there is something to be had.

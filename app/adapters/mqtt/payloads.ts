@@ -137,15 +137,11 @@ export function hasGpuMemory(view: View): boolean {
 }
 
 function gpuAvailable(view: View): number | null {
-  const free = view.gpus.flatMap(({ total, used }) =>
-    total === null || used === null ? [] : [total - used],
-  );
-  return free.length === 0
-    ? null
-    : gib(
-        free.reduce((sum, bytes) => sum + bytes, 0),
-        1,
-      );
+  let free: number | null = null;
+  for (const { total, used } of view.gpus) {
+    if (total !== null && used !== null) free = (free ?? 0) + total - used;
+  }
+  return free === null ? null : gib(free, 1);
 }
 
 function ramBudget(view: View): number | null {
